@@ -1,0 +1,95 @@
+import type { ApprovalRequest } from '../contract/approvals'
+import type { RunProblem } from '../contract/problems'
+import type { ToolHead, ToolLocation, ToolVerb } from '../contract/rows'
+import type { AgentKind, AgentRef, ModelRef, RunOutcome, Usage } from '../contract/session'
+import type { ProfileContext } from '../profiles/context'
+
+/**
+ * What `runs/` sees of any agent (spec/agents.md §2–3). An adapter translates its own protocol into these events and nothing else:
+ * it mints no rows, writes no store, knows no HTTP, and keeps no state that must survive.
+ */
+export interface Agent {
+  readonly kind: AgentKind
+  probe(profile: ProfileContext): Promise<Probe>
+  open(opening: Opening, sink: Sink): Promise<AgentSession>
+  /** What it offers to choose from; by capability `models`. */
+  models?(profile: ProfileContext): Promise<ModelOffer[]>
+  /** Ends every session and process of this agent. */
+  end(): Promise<void>
+}
+
+export type Probe =
+  | { state: 'ready'; agent: AgentRef; capabilities: Capability[]; model: ModelRef | null }
+  | { state: 'unavailable'; code: string; words?: string; hint?: string }
+
+export type Capability =
+  | 'reasoning' | 'tool_arguments' | 'tool_results' | 'diffs' | 'approvals' | 'clarify' | 'secrets' | 'steer' | 'stop' | 'images' | 'files' | 'models'
+  | 'effort' | 'own_history' | 'resume' | 'branch' | 'rewind' | 'compress' | 'usage' | 'cost' | 'titles' | 'sub_agents' | 'background' | 'workspace'
+
+export interface ModelOffer { ref: ModelRef; label: string; contextSize?: number }
+
+export interface Opening {
+  profile: ProfileContext
+  session: string
+  /** The agent's own stored session, as bound before. */
+  foreign?: string
+  cwd: string
+  model: ModelRef | null
+  /** Reads the stored context, for agents without a history of their own. */
+  context: () => Promise<StoredContext[]>
+}
+
+export interface StoredContext { message: unknown; turn: string }
+
+/** One live session with an agent. The sink lives as long as it does. */
+export interface AgentSession {
+  /** Runs one submitted turn to its single end; never rejects for anything the agent did. */
+  turn(input: TurnInput): Promise<TurnEnd>
+  /** Commands in mid-turn, in the order of the run's mailbox. */
+  decide(question: string, choice: string): Promise<Delivery>
+  stop(reason: 'person' | 'server' | 'delete' | 'store_failed'): Promise<void>
+  steer?(text: string): Promise<Delivery>
+  close(): Promise<void>
+}
+
+export interface TurnInput { turn: string; run: string; text: string; model: ModelRef | null; /** True for *Try again*: context of the earlier attempt is already gone. */ retry: boolean }
+
+export type Delivery = { state: 'delivered' } | { state: 'refused'; code: 'question_gone' | 'not_running' | 'unsupported' | 'relay_failed'; words?: string }
+
+export interface TurnEnd {
+  outcome: RunOutcome
+  reason?: string
+  problem?: RunProblem
+  usage?: Usage
+}
+
+/** Synchronous; the returned value is backpressure: while it is a promise, the adapter reads no more from its program or provider. */
+export type Sink = (event: AgentEvent) => void | Promise<void>
+
+export type AgentEvent =
+  | { type: 'text'; delta: string }
+  | { type: 'reasoning'; delta: string }
+  /** The current answer text from `from` (UTF-16) on is replaced. */
+  | { type: 'text.replace'; from: number; text: string }
+  /** The agent begins a new message: later text opens a new row. */
+  | { type: 'segment' }
+  | { type: 'tool.started'; call: string; parent?: string; name: string; verb: ToolVerb; target?: string; title?: string; args?: unknown; locations?: ToolLocation[] }
+  | { type: 'tool.changed'; call: string; change: Partial<Pick<ToolHead, 'title' | 'target' | 'args' | 'output' | 'cut' | 'diff' | 'locations'>> }
+  | { type: 'tool.closed'; call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string; output?: string; diff?: string; exit?: number; cut?: boolean }
+  /** `question` is the adapter's handle; `runs/` mints the approval's id. `call` names the open tool it belongs to. */
+  | { type: 'question.raised'; question: string; call?: string; request: ApprovalRequest }
+  | { type: 'question.withdrawn'; question: string; why: 'expired' | 'withdrawn' }
+  | { type: 'usage'; usage: Usage }
+  | { type: 'notice'; code: string; params?: Record<string, string | number>; words?: string }
+  | { type: 'session.bound'; foreign: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' }
+  | { type: 'title'; text: string }
+  /** Provider-shaped messages to keep with the turn: written in the same append as the rows they came from. */
+  | { type: 'context'; messages: unknown[] }
+
+/** Time as a parameter (law 13). Timers of one clock fire in order. */
+export interface Timers {
+  now(): number
+  /** Monotonic ms. */
+  monotonic(): number
+  after(ms: number, then: () => void): () => void
+}

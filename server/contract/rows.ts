@@ -1,0 +1,77 @@
+import type { Approval } from './approvals'
+
+/**
+ * Rows: what a person sees (spec/log.md §4). A row object is never mutated; a change makes a new one.
+ * Display order is `pos` compared by code unit, and nothing else.
+ */
+export type RowState = 'live' | 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'
+
+export interface RowBase {
+  id: string
+  /** The session's next integer at birth; what the original's API calls `message.id`. */
+  n: number
+  turn: string
+  /** Absent on the user row, which belongs to the turn and outlives every attempt at it. */
+  run?: string
+  /** A tool row: steps of a sub-agent stand under it. */
+  parent?: string
+  pos: string
+  /** `seq` of the last event that changed the row. */
+  seq: number
+  /** Server's ms when the row opened; display only. */
+  at: number
+  state: RowState
+  /** Milliseconds from opening to closing, as told by the server. */
+  duration?: number
+  /** Raw text as sent. UTF-16 units count. Only user, thought, answer and notice rows have any. */
+  text: string
+}
+
+export interface UserRow extends RowBase { kind: 'user'; source: TurnSource }
+export interface ThoughtRow extends RowBase { kind: 'thought' }
+export interface AnswerRow extends RowBase { kind: 'answer' }
+export interface ToolRow extends RowBase { kind: 'tool'; tool: ToolHead; approval?: Approval }
+/** A question that belongs to no tool call. */
+export interface QuestionRow extends RowBase { kind: 'question'; approval?: Approval }
+export interface NoticeRow extends RowBase { kind: 'notice'; notice: NoticeHead }
+export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | NoticeRow
+export type RowKind = Row['kind']
+
+export type TurnSource = 'person' | 'queue' | 'wakeup' | 'goal' | 'agent'
+
+/** What a step does, as an icon and a verb for people; `other` for tools that we do not know. */
+export type ToolVerb = 'read' | 'list' | 'search' | 'write' | 'change' | 'run' | 'web' | 'skill' | 'memory' | 'other'
+
+export interface ToolHead {
+  /** The agent's own id for the call. */
+  call: string
+  /** The tool's name in the agent's words. */
+  name: string
+  verb: ToolVerb
+  /** What it acts on: a path, a command, a query. Shown beside the verb. */
+  target?: string
+  title?: string
+  args?: unknown
+  locations?: ToolLocation[]
+  /** Tail of what the tool prints, bounded to 16 KiB. */
+  output?: string
+  /** True when `output` or `result` was shortened. */
+  cut?: boolean
+  /** What the model was told, bounded to 16 KiB. */
+  result?: string
+  /** Unified diff. */
+  diff?: string
+  exit?: number
+}
+
+export interface ToolLocation { path: string; line?: number; lines?: number }
+
+export interface NoticeHead {
+  code: string
+  params?: Record<string, string | number>
+  /** The agent's or provider's own words. */
+  words?: string
+}
+
+/** Limits of what a row may hold; longer things are cut with `cut: true`. UTF-16 units. */
+export const TOOL_TEXT_LIMIT = 16_384

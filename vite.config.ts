@@ -1,0 +1,49 @@
+import { defineConfig } from 'vite'
+import solid from 'vite-plugin-solid'
+import { readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { serviceWorker } from './build/service-worker'
+import { compressed } from './build/compressed'
+
+const pack = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> }
+
+/** Run-time dependencies stay outside the bundle; everything else that the server imports is ours. */
+const outside = [...builtinModules, /^node:/, ...Object.keys(pack.dependencies).map((name) => new RegExp(`^${name}(/|$)`))]
+
+export default defineConfig({
+  plugins: [solid(), serviceWorker(), compressed()],
+  define: { __VERSION__: JSON.stringify(pack.version) },
+  environments: {
+    client: {
+      build: {
+        outDir: 'dist/client',
+        emptyOutDir: true,
+        target: 'es2022',
+        // Newer than the script target: light-dark() and nesting must reach the browser as written.
+        cssTarget: ['chrome125', 'firefox128', 'safari17.5'],
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+      },
+    },
+    server: {
+      consumer: 'server',
+      build: {
+        ssr: true,
+        outDir: 'dist/server',
+        emptyOutDir: true,
+        target: 'node20',
+        minify: false,
+        sourcemap: true,
+        copyPublicDir: false,
+        rolldownOptions: {
+          input: { main: 'server/main.ts', thread: 'server/store/thread.ts' },
+          external: outside,
+          output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', banner: (chunk) => (chunk.name === 'main' ? '#!/usr/bin/env node' : '') },
+        },
+      },
+      resolve: { noExternal: true, external: Object.keys(pack.dependencies) },
+    },
+  },
+  builder: {},
+  worker: { format: 'es' },
+})

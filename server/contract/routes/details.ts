@@ -1,0 +1,42 @@
+import type { ProblemCode } from '../problems'
+import type { RouteName } from './table'
+
+/** Words and problem codes of each route, for the OpenAPI document and its readers. Every route may also answer the codes of `ANY_ROUTE`. */
+export interface RouteDetail { summary: string; problems: ProblemCode[] }
+
+/** What the edge in front of every route may answer. */
+export const ANY_ROUTE: ProblemCode[] = ['bad_request', 'misdirected_host', 'method_not_allowed', 'length_required', 'body_too_large', 'internal', 'store_failed', 'shutting_down', 'overloaded']
+
+const owned: ProblemCode[] = ['session_not_found', 'session_profile_mismatch']
+const acts: ProblemCode[] = ['cross_origin', 'invalid_json']
+
+export const details: Record<RouteName, RouteDetail> = {
+  'GET /health': { summary: 'Whether the server is well, which store it serves, and what its agents can do. `deep=1` also checks the database.', problems: [] },
+  'GET /api/sessions': { summary: 'The list of chats, as the original’s sidebar reads it.', problems: [] },
+  'GET /api/sessions/changes': { summary: 'List entries: the newest, those before an id, or what changed since a cursor.', problems: [] },
+  'GET /api/session': { summary: 'One chat with its messages, as the original’s clients read it.', problems: owned },
+  'GET /api/session/changes': { summary: 'Rows and turns of a chat: the newest window, an older one, or what changed since a cursor.', problems: owned },
+  'GET /api/session/status': { summary: 'Whether a run is live in a chat, and which.', problems: owned },
+  'POST /api/session/new': { summary: 'Makes a chat.', problems: [...acts, 'workspace_missing', 'workspace_outside', 'model_unknown', 'key_reused', 'key_mismatch', 'store_full'] },
+  'POST /api/session/rename': { summary: 'Gives a chat a title.', problems: [...acts, ...owned, 'store_full'] },
+  'POST /api/session/update': { summary: 'Changes model or folder of the turns to come.', problems: [...acts, ...owned, 'workspace_missing', 'workspace_outside', 'model_unknown', 'store_full'] },
+  'POST /api/session/delete': { summary: 'Stops a live run, then deletes the chat.', problems: [...acts, ...owned, 'store_full'] },
+  'POST /api/chat/start': {
+    summary: 'Sends a message (`message`), or tries a turn again (`retry`). With a key (`key` or `Idempotency-Key`) the same request answers the same receipt.',
+    problems: [...acts, ...owned, 'message_required', 'session_busy', 'key_reused', 'key_mismatch', 'nothing_to_retry', 'no_model', 'model_unknown', 'workspace_missing', 'workspace_outside', 'store_full'],
+  },
+  'GET /api/chat/stream': { summary: 'Events of one run, from its start or after a cursor, until its end.', problems: ['stream_not_found', ...owned] },
+  'GET /api/chat/stream/status': { summary: 'Whether a run is live and can be replayed.', problems: ['stream_not_found', ...owned] },
+  'GET /api/chat/cancel': { summary: 'Stops a run; what it wrote stays.', problems: [...acts, ...owned, 'relay_failed'] },
+  'GET /api/approval/pending': { summary: 'The oldest open question of a chat, and how many there are.', problems: owned },
+  'POST /api/approval/respond': { summary: 'Answers a question: `once` or `deny`.', problems: [...acts, ...owned, 'invalid_choice', 'approval_not_found', 'question_gone', 'relay_failed', 'store_full'] },
+  'GET /api/events': { summary: 'Everything that changes, from a cursor on: list entries, and the events of one open chat.', problems: owned },
+  'GET /api/models': { summary: 'Models to choose from, by connection.', problems: [] },
+  'GET /api/providers': { summary: 'Connections to model servers; keys are never returned.', problems: [] },
+  'POST /api/providers/delete': { summary: 'Removes a connection given in the page.', problems: [...acts, 'not_found', 'connection_invalid'] },
+  'GET /api/onboarding/status': { summary: 'What is connected, and what this machine offers.', problems: [] },
+  'POST /api/onboarding/probe': { summary: 'Tries a connection without keeping it.', problems: [...acts, 'connection_invalid'] },
+  'POST /api/onboarding/setup': { summary: 'Keeps a connection and makes its model the default.', problems: [...acts, 'connection_invalid', 'model_unknown'] },
+  'GET /api/openapi.json': { summary: 'This document.', problems: [] },
+  'POST /api/csp-report': { summary: 'Takes a browser’s report of something that the content policy stopped.', problems: [] },
+}

@@ -1,0 +1,64 @@
+/**
+ * Every route of the HTTP contract, as plain data. The name of a route is its method and path; the server implements the table, the
+ * page's client and the shim are derived from it, and `GET /api/openapi.json` is generated from it. The schemas (`inputs.ts`) and the
+ * words (`details.ts`) stand apart so that the page carries only what it uses.
+ */
+export interface Route {
+  /**
+   * `copy`: where the network fails and this device holds a copy, the shim may answer from it. `never`: status, questions, streams and
+   * everything that writes; offline they fail with 503 `offline`.
+   */
+  offline: 'copy' | 'never'
+  /** It changes something, whatever its method: the origin checks of a write apply, and it is never sent twice by itself. */
+  act?: true
+  /** Answers `text/event-stream`. */
+  stream?: true
+  /** Its `session_id` (or the session of its `stream_id`) must belong to the request's profile (spec/server.md §4). */
+  guard?: 'session' | 'stream'
+}
+
+export const routes = {
+  'GET /health': { offline: 'never' },
+  'GET /api/sessions': { offline: 'copy' },
+  'GET /api/sessions/changes': { offline: 'copy' },
+  'GET /api/session': { offline: 'copy', guard: 'session' },
+  'GET /api/session/changes': { offline: 'copy', guard: 'session' },
+  'GET /api/session/status': { offline: 'never', guard: 'session' },
+  'POST /api/session/new': { offline: 'never', act: true },
+  'POST /api/session/rename': { offline: 'never', act: true, guard: 'session' },
+  'POST /api/session/update': { offline: 'never', act: true, guard: 'session' },
+  'POST /api/session/delete': { offline: 'never', act: true, guard: 'session' },
+  'POST /api/chat/start': { offline: 'never', act: true, guard: 'session' },
+  'GET /api/chat/stream': { offline: 'never', stream: true, guard: 'stream' },
+  'GET /api/chat/stream/status': { offline: 'never', guard: 'stream' },
+  'GET /api/chat/cancel': { offline: 'never', act: true, guard: 'stream' },
+  'GET /api/approval/pending': { offline: 'never', guard: 'session' },
+  'POST /api/approval/respond': { offline: 'never', act: true, guard: 'session' },
+  'GET /api/events': { offline: 'never', stream: true, guard: 'session' },
+  'GET /api/models': { offline: 'copy' },
+  'GET /api/providers': { offline: 'copy' },
+  'POST /api/providers/delete': { offline: 'never', act: true },
+  'GET /api/onboarding/status': { offline: 'never' },
+  'POST /api/onboarding/probe': { offline: 'never', act: true },
+  'POST /api/onboarding/setup': { offline: 'never', act: true },
+  'GET /api/openapi.json': { offline: 'never' },
+  'POST /api/csp-report': { offline: 'never' },
+} as const satisfies Record<`${'GET' | 'POST'} /${string}`, Route>
+
+export type RouteName = keyof typeof routes
+export type MethodOf<N extends RouteName> = N extends `${infer M} ${string}` ? M : never
+export type PathOf<N extends RouteName> = N extends `${string} ${infer P}` ? P : never
+
+/** `GET` or `POST`. Input of a GET travels in the query, of a POST as JSON. */
+export function methodOf<N extends RouteName>(name: N): MethodOf<N> {
+  return name.slice(0, name.indexOf(' ')) as MethodOf<N>
+}
+
+export function pathOf<N extends RouteName>(name: N): PathOf<N> {
+  return name.slice(name.indexOf(' ') + 1) as PathOf<N>
+}
+
+/** The route's data, with its optional members visible. */
+export function routeOf(name: RouteName): Route {
+  return routes[name]
+}

@@ -1,0 +1,21 @@
+/** The network and new versions. */
+export default {
+  'net.offline.title': 'No connection.',
+  'net.offline.short': 'No connection',
+  'net.offline.copy': 'Saved copy from {time}.',
+  'net.offline.since': 'Since {time}.',
+  'net.offline.auto': 'The page continues by itself once the server is back.',
+  'net.offline.retry': 'Try now',
+  'net.reconnect': 'Reconnecting, attempt {n}',
+  'net.reconnected': 'Connected again',
+  'net.connecting': 'Connecting',
+  'net.connected': 'Connected to {host}',
+  'net.update.ready': 'A new version is ready',
+  'net.update.load': 'Load it',
+  'net.update.later': 'Later',
+  'problem.offline': 'No connection. Your text is kept here.',
+  'problem.network': 'The server did not answer.',
+  'problem.server': 'The server could not do this.',
+  'problem.gone': 'The server says this chat does not exist.',
+  'problem.unknown': 'It did not work: {reason}',
+} as const

@@ -1,23 +1,96 @@
+import { admitTurn, changeHead, changeSession, createSession, reportUsage, settleRun, startRun, stopRun } from './apply-runs'
+import { changeRow, closeRow, cutRow, endApproval, growRow, openRow, raiseApproval, retractRows } from './apply-rows'
 import type { Event } from './events'
-import type { Changes } from './wire'
 import type { Transcript } from './session'
+import { untouched, type Touched } from './touched'
 
-/** What an application changed, so that stores write and pages draw only that. */
-export interface Touched {
-  head: boolean
-  turns: Set<string>
-  /** Opened or changed rows. */
-  rows: Set<string>
-  /** Rows that only grew, with the text that was added: a renderer needs no more. A row in `rows` is not in here. */
-  grew: Map<string, string>
-  /** Ids that left. */
-  removed: Set<string>
-}
+export { merge, type Merged } from './merge'
+export { addTouched, untouched, type Touched } from './touched'
+
+/**
+ * The one fold (law 2, spec/log.md §1, §6, §7): the only interpretation of a session's events, pure and incremental. It mints
+ * nothing and reads no clock. The store runs it to know what to write, the page to know what to draw.
+ */
 export type Applied = { state: 'applied'; touched: Touched } | { state: 'old' } | { state: 'gap' }
-export declare function emptyTranscript(): Transcript
-/** One step of the fold, in place: O(size of the event). `old`: seen before, nothing changed; `gap`: not applied, catch up. */
-export declare function apply(value: Transcript, event: Event): Applied
-/** Pure: a new value; throws `FoldGap` on a gap. */
-export declare function fold(value: Transcript, events: Iterable<Event>): Transcript
-/** Merges a catch-up answer or a window (`kind` says which) in place. A window older than the value's `seq` answers `stale`: ask again. */
-export declare function merge(value: Transcript, changes: Changes, kind: 'window' | 'older' | 'after'): Applied | { state: 'stale' }
+
+/** Thrown by `fold` for an event that does not follow on what is held; `seq` is the event's. */
+export class FoldGap extends Error {
+  constructor(readonly seq: number) {
+    super(`event ${seq} does not follow on the transcript`)
+    this.name = 'FoldGap'
+  }
+}
+
+export function emptyTranscript(): Transcript {
+  return { session: null, deleted: false, turns: new Map(), rows: new Map(), order: [], seq: 0, from: '' }
+}
+
+/**
+ * One step of the fold, in place on the containers; row, turn, run and head objects are replaced, never mutated. Costs the size of
+ * the event, or of what it removes. `old`: seen before, nothing changed. `gap`: it does not follow (an event between is missing, its
+ * type is unknown, or it does not fit what is held), nothing changed; the reader catches up.
+ */
+export function apply(value: Transcript, event: Event): Applied {
+  if (event.seq <= value.seq) return { state: 'old' }
+  if (event.seq !== value.seq + 1 || value.deleted) return { state: 'gap' }
+  if (value.session ? value.session.id !== event.session : event.type !== 'session.created') return { state: 'gap' }
+  const touched = untouched()
+  if (!take(value, event, touched)) return { state: 'gap' }
+  value.seq = event.seq
+  return { state: 'applied', touched }
+}
+
+/** A new value with the events applied; the given one stays as it is. Events seen before are skipped. Throws `FoldGap`. */
+export function fold(value: Transcript, events: Iterable<Event>): Transcript {
+  const next: Transcript = { ...value, turns: new Map(value.turns), rows: new Map(value.rows), order: [...value.order] }
+  for (const event of events) if (apply(next, event).state === 'gap') throw new FoldGap(event.seq)
+  return next
+}
+
+function take(value: Transcript, event: Event, touched: Touched): boolean {
+  switch (event.type) {
+    case 'session.created': return createSession(value, event, touched)
+    case 'agent.bound': {
+      changeHead(value, event.seq, touched, () => ({ agent: event.agent }))
+      return true
+    }
+    case 'session.changed': return changeSession(value, event, touched)
+    case 'turn.admitted': return admitTurn(value, event, touched)
+    case 'run.started': return startRun(value, event, touched)
+    case 'row.opened': {
+      if (!openRow(value, event, touched)) return false
+      if (event.kind === 'answer') changeHead(value, event.seq, touched, (head) => ({ count: head.count + 1 }))
+      return true
+    }
+    case 'row.grew': return growRow(value, event, touched)
+    case 'row.cut': return cutRow(value, event, touched)
+    case 'row.changed': return changeRow(value, event, touched)
+    case 'row.closed': return closeRow(value, event, touched)
+    case 'approval.raised': return raiseApproval(value, event, touched)
+    case 'approval.decided':
+    case 'approval.retired': return endApproval(value, event, touched)
+    case 'usage.reported': return reportUsage(value, event, touched)
+    case 'run.stopping': return stopRun(value, event, touched)
+    case 'run.settled': return settleRun(value, event, touched)
+    case 'rows.retracted': {
+      retractRows(value, event, touched)
+      if (event.counted > 0) changeHead(value, event.seq, touched, (head) => ({ count: head.count - event.counted }))
+      return true
+    }
+    case 'session.deleted': return leave(value, touched)
+    // A type of a newer server: what it means is learned by catch-up.
+    default: return false
+  }
+}
+
+function leave(value: Transcript, touched: Touched): boolean {
+  for (const id of value.rows.keys()) touched.removed.add(id)
+  for (const id of value.turns.keys()) touched.removed.add(id)
+  touched.head = true
+  value.session = null
+  value.deleted = true
+  value.rows.clear()
+  value.turns.clear()
+  value.order.length = 0
+  return true
+}

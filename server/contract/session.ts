@@ -92,6 +92,11 @@ export interface Transcript {
   seq: number
   /** Complete from this `pos` on; `''` when nothing lies before. */
   from: string
+  /**
+   * Partial transcripts only: `seq` of the last event that named something this part does not hold. A window before `from` must have
+   * been read at or after it (spec/log.md §6). Absent: none. Whoever keeps a part and not this number gives it the part's `seq`.
+   */
+  missed?: number
 }
 
 /** The last run of a turn. */

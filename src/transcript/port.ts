@@ -1,0 +1,47 @@
+import type { OpenChat } from '../sync/port'
+
+/**
+ * What the page gives the transcript and what it gets back. `<TranscriptView {...props} />` (src/transcript/view.tsx) fills the space it
+ * is put in: a column of the question line and the scroller. The composer's dock may lie over its last 3 rem (design/LANGUAGE.md §3).
+ */
+export interface TranscriptProps {
+  /** Give another one to show another chat; the view starts anew at the end of it. */
+  chat: OpenChat
+  /** False while the server cannot be reached: an unfinished answer then says that the agent goes on, and *Try again* is off. */
+  online: boolean
+  actions: TranscriptActions
+  /** The one announcer of the page: start, end, failure. `polite` waits for the reader, `assertive` does not. */
+  announce: (words: string, urgency: 'polite' | 'assertive') => void
+  /** Server's ms, for running times; the page knows the difference of the clocks. Defaults to `Date.now`. */
+  now?: () => number
+  /** Called once with what the page may ask of the view, before its first paint. */
+  ready?: (handle: TranscriptHandle) => void
+  /** The question whose answer is being read while it is scrolled off, or null. Phones show it in the second line of the header. */
+  onAsked?: (asked: Asked | null) => void
+}
+
+export interface TranscriptActions {
+  /** *Try again*: the next run of this turn. A rejection is shown where the button was pressed. */
+  retry: (turn: string) => Promise<void>
+  /** *Choose another model*. */
+  chooseModel: () => void
+  /** Puts text on the clipboard; resolves to false when the browser refused. */
+  copy: (text: string) => Promise<boolean>
+}
+
+export interface Asked {
+  turn: string
+  /** First line of the question. */
+  text: string
+}
+
+export interface TranscriptHandle {
+  /** Goes to the end and follows it from then on. The composer calls it after a send. */
+  toEnd: () => void
+  /** Scrolls to a question and puts the focus on it. */
+  toQuestion: (turn: string) => void
+  /** Moves by one question (keys `[` and `]`). */
+  step: (by: 1 | -1) => void
+  /** Opens the steps of a turn and scrolls to a row of it (an approval's row, for instance). */
+  toRow: (row: string) => void
+}

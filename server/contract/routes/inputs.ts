@@ -43,7 +43,7 @@ export const inputs = {
   'POST /api/providers/delete': z.object({ provider: z.string().check(z.minLength(1)) }),
   'GET /api/onboarding/status': none,
   'POST /api/onboarding/probe': z.object({ provider: text, base_url: text, api_key: text }),
-  'POST /api/onboarding/setup': z.object({ provider: z.string().check(z.minLength(1)), base_url: text, api_key: text, model: z.string().check(z.minLength(1)) }),
+  'POST /api/onboarding/setup': z.object({ provider: text, base_url: text, api_key: text, model: z.string().check(z.minLength(1)) }),
   'GET /api/openapi.json': none,
   'POST /api/csp-report': z.unknown(),
 } satisfies Record<RouteName, z.ZodMiniType>

@@ -1,6 +1,7 @@
 import type { AgentKind } from '../session'
 import type { Changes, ListChanges } from '../wire'
-import type { CompactSession, FullSession, ModelsCatalogue, PendingApproval } from './shapes'
+import type { ModelsAnswer, ModelsStatus, ProbeAnswer, ProvidersAnswer, SetupAnswer } from '../models'
+import type { CompactSession, FullSession, PendingApproval } from './shapes'
 
 /** What `GET /health` says. `checks` only with `deep=1`. */
 export interface Health {
@@ -40,6 +41,7 @@ export interface StreamStatus { active: boolean; stream_id: string; session_id: 
 /** `stale_cleared`: nothing was pending at all, so the card may go. */
 export interface ApprovalAnswered { ok: boolean; choice: string; stale_cleared?: boolean }
 
+/** One entry for each route of the table. */
 export interface Outputs {
   'GET /health': Health
   'GET /api/sessions': {
@@ -63,7 +65,12 @@ export interface Outputs {
   'POST /api/approval/respond': ApprovalAnswered
   /** `text/event-stream`: `Frames` of `wire.ts`. */
   'GET /api/events': never
-  'GET /api/models': ModelsCatalogue
+  'GET /api/models': ModelsAnswer
+  'GET /api/providers': ProvidersAnswer
+  'POST /api/providers/delete': { ok: true; provider: string }
+  'GET /api/onboarding/status': ModelsStatus
+  'POST /api/onboarding/probe': ProbeAnswer
+  'POST /api/onboarding/setup': SetupAnswer
   'GET /api/openapi.json': Record<string, unknown>
   'POST /api/csp-report': null
 }

@@ -71,18 +71,3 @@ export interface PendingApproval {
   risk_level?: string
   pending_count: number
 }
-
-export interface ModelsCatalogue {
-  active_provider: string | null
-  default_model: string | null
-  groups: ModelGroup[]
-  aliases: Record<string, string>
-  configured_model_badges: Record<string, unknown>
-}
-export interface ModelGroup {
-  provider: string
-  provider_id: string
-  models: { id: string; label: string }[]
-  extra_models: { id: string; label: string }[]
-  models_endpoint_error?: { kind: 'auth' | 'http' | 'network'; words?: string }
-}

@@ -13,28 +13,26 @@ export interface Route {
   act?: true
   /** Answers `text/event-stream`. */
   stream?: true
-  /** Its `session_id` (or the session of its `stream_id`) must belong to the request's profile (spec/server.md §4). */
-  guard?: 'session' | 'stream'
 }
 
 export const routes = {
   'GET /health': { offline: 'never' },
   'GET /api/sessions': { offline: 'copy' },
   'GET /api/sessions/changes': { offline: 'copy' },
-  'GET /api/session': { offline: 'copy', guard: 'session' },
-  'GET /api/session/changes': { offline: 'copy', guard: 'session' },
-  'GET /api/session/status': { offline: 'never', guard: 'session' },
+  'GET /api/session': { offline: 'copy' },
+  'GET /api/session/changes': { offline: 'copy' },
+  'GET /api/session/status': { offline: 'never' },
   'POST /api/session/new': { offline: 'never', act: true },
-  'POST /api/session/rename': { offline: 'never', act: true, guard: 'session' },
-  'POST /api/session/update': { offline: 'never', act: true, guard: 'session' },
-  'POST /api/session/delete': { offline: 'never', act: true, guard: 'session' },
-  'POST /api/chat/start': { offline: 'never', act: true, guard: 'session' },
-  'GET /api/chat/stream': { offline: 'never', stream: true, guard: 'stream' },
-  'GET /api/chat/stream/status': { offline: 'never', guard: 'stream' },
-  'GET /api/chat/cancel': { offline: 'never', act: true, guard: 'stream' },
-  'GET /api/approval/pending': { offline: 'never', guard: 'session' },
-  'POST /api/approval/respond': { offline: 'never', act: true, guard: 'session' },
-  'GET /api/events': { offline: 'never', stream: true, guard: 'session' },
+  'POST /api/session/rename': { offline: 'never', act: true },
+  'POST /api/session/update': { offline: 'never', act: true },
+  'POST /api/session/delete': { offline: 'never', act: true },
+  'POST /api/chat/start': { offline: 'never', act: true },
+  'GET /api/chat/stream': { offline: 'never', stream: true },
+  'GET /api/chat/stream/status': { offline: 'never' },
+  'GET /api/chat/cancel': { offline: 'never', act: true },
+  'GET /api/approval/pending': { offline: 'never' },
+  'POST /api/approval/respond': { offline: 'never', act: true },
+  'GET /api/events': { offline: 'never', stream: true },
   'GET /api/models': { offline: 'copy' },
   'GET /api/providers': { offline: 'copy' },
   'POST /api/providers/delete': { offline: 'never', act: true },

@@ -1,0 +1,135 @@
+import type { Event } from '../../server/contract/events'
+import { addTouched, apply, emptyTranscript, fold, untouched } from '../../server/contract/fold'
+import { comparePos } from '../../server/contract/ids'
+import { entryOf, sameEntry, type ListEntry } from '../../server/contract/listing'
+import type { SessionHead, Transcript } from '../../server/contract/session'
+import { StoreRefusal, type Append, type Committed, type ContextItem, type Receipt, type RefusalWhy, type ToolProcess } from '../../server/store/port'
+
+/** What a store keeps of one session. Revisions stand beside the fold's value, per part. */
+export interface KeptSession {
+  profile: string
+  value: Transcript
+  /** The last head, also of a deleted session. */
+  head: SessionHead
+  generation: number
+  /** The run that has not settled. */
+  run: { id: string; generation: number } | null
+  /** Highest ever given out. */
+  n: number
+  pos: string
+  rev: number
+  log: { rev: number; event: Event }[]
+  /** Revision of the last change of each row and turn. */
+  revs: Map<string, number>
+  retracted: Map<string, number>
+  entry: ListEntry | null
+  removed: number | null
+  started: Map<string, { seq: number; turn: string }>
+  context: ContextItem[]
+}
+
+/** What survives a crash: the committed state of a model store, changed by whole entries only. */
+export interface ModelDisk {
+  id: string
+  rev: number
+  sessions: Map<string, KeptSession>
+  receipts: Map<string, Receipt>
+  processes: Map<number, ToolProcess>
+}
+
+export function emptyDisk(id = 'store_model'): ModelDisk {
+  return { id, rev: 0, sessions: new Map(), receipts: new Map(), processes: new Map() }
+}
+
+export function receiptKey(scope: { profile: string; route: string; key: string }): string {
+  return JSON.stringify([scope.profile, scope.route, scope.key])
+}
+
+/** Commits one entry, whole or not at all. Throws `StoreRefusal`. */
+export function commitEntry(disk: ModelDisk, entry: Append): Committed {
+  const { receipt } = entry
+  const given = receipt && disk.receipts.get(receiptKey(receipt))
+  if (given) throw new StoreRefusal('key_reused', given)
+  const held = disk.sessions.get(entry.session)
+  const creation = entry.events[0]?.type === 'session.created' ? entry.events[0] : undefined
+  if (!held && !creation) throw new StoreRefusal('unknown_session')
+  if (held?.value.deleted) throw new StoreRefusal('deleted')
+  if (held && creation) throw new StoreRefusal('exists')
+  const kept = held ? copyOf(held) : newSession(creation!.profile)
+  if (entry.expectSeq !== kept.value.seq + 1) throw new StoreRefusal('sequence')
+
+  const rev = disk.rev + 1
+  const touched = untouched()
+  for (const event of entry.events) {
+    const refused = fence(kept, event, entry.generation)
+    if (refused) throw new StoreRefusal(refused)
+    const applied = apply(kept.value, event)
+    if (applied.state !== 'applied') throw new StoreRefusal('sequence')
+    addTouched(touched, applied.touched)
+    kept.log.push({ rev, event })
+    count(kept, event)
+  }
+  for (const id of [...touched.turns, ...touched.rows, ...touched.grew.keys()]) kept.revs.set(id, rev)
+  for (const id of touched.removed) {
+    kept.revs.delete(id)
+    kept.retracted.set(id, rev)
+  }
+  kept.context.push(...(entry.context?.add ?? []))
+  kept.context = kept.context.filter((item) => item.rows.length === 0 || item.rows.some((id) => !kept.retracted.has(id)))
+  kept.head = kept.value.session ?? kept.head
+  kept.rev = rev
+  const committed: Committed = { rev, session: entry.session, profile: kept.profile, events: entry.events }
+  const fields = entryOf(kept.value)
+  if (kept.value.deleted) {
+    kept.log = []
+    kept.context = []
+    kept.entry = null
+    kept.removed = rev
+    kept.run = null
+    committed.removed = true
+  } else if (fields && !(kept.entry && sameEntry(kept.entry, fields))) {
+    kept.entry = { ...fields, rev }
+    committed.entry = kept.entry
+  }
+  disk.rev = rev
+  disk.sessions.set(entry.session, kept)
+  if (receipt) disk.receipts.set(receiptKey(receipt), { bodyHash: receipt.bodyHash, status: receipt.status, body: receipt.body })
+  return committed
+}
+
+/** Fencing and law 4: why an event may not be written, if so. */
+function fence(kept: KeptSession, event: Event, generation: number | undefined): RefusalWhy | null {
+  if (!('run' in event) || event.run === undefined) return null
+  if (event.type === 'run.started') return event.generation === kept.generation + 1 && !kept.run ? null : 'stale_generation'
+  if (kept.run?.id !== event.run || generation !== kept.run.generation) return 'stale_generation'
+  if (event.type !== 'run.settled') return null
+  for (const row of kept.value.rows.values()) {
+    if (row.run === event.run && (row.state === 'live' || ('approval' in row && row.approval?.state === 'open'))) return 'open_rows'
+  }
+  return null
+}
+
+function count(kept: KeptSession, event: Event): void {
+  if (event.type === 'turn.admitted' || event.type === 'row.opened') {
+    kept.n = Math.max(kept.n, event.n)
+    if (comparePos(event.pos, kept.pos) > 0) kept.pos = event.pos
+  } else if (event.type === 'run.started') {
+    kept.generation = event.generation
+    kept.run = { id: event.run, generation: event.generation }
+    kept.started.set(event.run, { seq: event.seq, turn: event.turn })
+  } else if (event.type === 'run.settled') kept.run = null
+}
+
+function newSession(profile: string): KeptSession {
+  return {
+    profile, value: emptyTranscript(), head: null as unknown as SessionHead, generation: 0, run: null, n: 0, pos: '', rev: 0, log: [], revs: new Map(),
+    retracted: new Map(), entry: null, removed: null, started: new Map(), context: [],
+  }
+}
+
+function copyOf(kept: KeptSession): KeptSession {
+  return {
+    ...kept, value: fold(kept.value, []), log: [...kept.log], revs: new Map(kept.revs), retracted: new Map(kept.retracted), started: new Map(kept.started),
+    context: [...kept.context],
+  }
+}

@@ -1,0 +1,117 @@
+import type { Agent, Probe, TurnInput } from '../agents/port'
+import type { Draft } from '../contract/events'
+import { Refusal } from '../contract/problems'
+import { lastRun } from '../contract/session'
+import type { AgentKind, AgentRef, ModelRef, SessionHead, Turn } from '../contract/session'
+import type { Mint } from '../contract/ids'
+import type { SessionState } from '../store/port'
+import type { StartInput, Started } from './port'
+import type { Ledger } from './ledger'
+import { provisionalTitle } from './title'
+import { wellFormed } from './wellformed'
+
+/** Scope of the receipts of admissions (spec/log.md §2). */
+export const START_ROUTE = '/api/chat/start'
+
+/** What agents are called as long as their probe has not said more. */
+export const AGENT_NAMES: Record<AgentKind, string> = {
+  scripted: 'Scripted agent', embedded: 'Built-in agent', hermes: 'Hermes Agent', 'hermes-gateway': 'Hermes gateway', acp: 'ACP agent',
+}
+
+/** Exactly one of text and retry; a blank text is `message_required`. */
+export function checkStart(input: StartInput): void {
+  if (input.retry !== undefined && input.text !== undefined) throw new Refusal('bad_request', 'Send a message or try a turn again, not both.')
+  if (input.retry === undefined && (input.text === undefined || input.text.trim() === '')) throw new Refusal('message_required', 'A message is required.')
+  if (input.key !== undefined && input.bodyHash === undefined) throw new Refusal('bad_request', 'A key needs the digest of its body.')
+}
+
+/** All that is known when a run is admitted, gathered before the claim. */
+export interface Admission {
+  head: SessionHead
+  tail: SessionState['tail']
+  agent: AgentRef
+  model: ModelRef | null
+  workspace: string
+  input: StartInput
+  now: number
+}
+
+export interface Admitted {
+  drafts: Draft[]
+  started: Started
+  generation: number
+  userRow: string
+  turn: TurnInput
+}
+
+/**
+ * The drafts of an admission: one append that makes the prompt visible, durable and unique, and its run live (spec/log.md §3). Synchronous:
+ * ids and places are claimed here. Refuses with `nothing_to_retry`.
+ */
+export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
+  const retried = a.input.retry === undefined ? null : retriable(a.tail, a.input.retry)
+  const generation = ledger.generation + 1
+  const run = mint('run')
+  const turn = retried?.id ?? mint('trn')
+  const drafts: Draft[] = []
+  const first = a.tail.turns.size === 0
+  const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.input.text ?? '')
+  const title = first && a.head.titleBy === 'provisional' ? provisionalTitle(text) : a.head.title
+  const change: Draft & { type: 'session.changed' } = { type: 'session.changed' }
+  if (title !== a.head.title) Object.assign(change, { title, titleBy: 'provisional' })
+  if (a.workspace !== a.head.workspace) change.workspace = a.workspace
+  if (a.input.model && !sameModel(a.input.model, a.head.model)) change.model = a.input.model
+  if (Object.keys(change).length > 1) drafts.push(change)
+
+  let userRow = retried?.row
+  if (retried) drafts.push(...retraction(a.tail, retried))
+  else {
+    userRow = mint('row')
+    drafts.push({
+      type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: 'person',
+      ...(a.input.key === undefined ? {} : { key: a.input.key }),
+    })
+  }
+  if (first) drafts.push({ type: 'agent.bound', agent: a.agent, why: 'first' })
+  drafts.push({
+    type: 'run.started', run, turn, generation, attempt: retried ? (lastRun(retried)?.attempt ?? 0) + 1 : 1,
+    cause: retried ? 'retried' : 'sent', agent: a.agent, model: a.model,
+  })
+  return {
+    drafts, generation, userRow: userRow!,
+    started: { run, turn, session: a.head.id, title, startedAt: a.now, model: a.model },
+    turn: { turn, run, text, model: a.model, retry: retried !== null },
+  }
+}
+
+/** *Try again* is for the last turn, and only when its last run ended otherwise than completed. */
+function retriable(tail: SessionState['tail'], id: string): Turn {
+  const turns = [...tail.turns.values()].sort((a, b) => (a.pos < b.pos ? -1 : 1))
+  const last = turns.at(-1)
+  const run = last && lastRun(last)
+  if (!last || last.id !== id || !run || run.state !== 'settled' || run.outcome === 'completed') {
+    throw new Refusal('nothing_to_retry', 'There is nothing to try again.')
+  }
+  return last
+}
+
+/** Everything that the earlier attempts showed leaves; the question stays. */
+function retraction(tail: SessionState['tail'], turn: Turn): Draft[] {
+  const rows = tail.order.filter((id) => tail.rows.get(id)?.turn === turn.id && id !== turn.row)
+  if (rows.length === 0) return []
+  const counted = rows.filter((id) => tail.rows.get(id)?.kind === 'answer').length
+  return [{ type: 'rows.retracted', rows, turns: [], why: 'retry', by: turn.id, counted }]
+}
+
+/** The agent of a run and its model: what the request says, else the chat, else the agent's own. */
+export function resolved(agent: Agent, probe: Probe, head: SessionHead, input: StartInput): { ref: AgentRef; model: ModelRef | null } {
+  const model = input.model ?? head.model ?? (probe.state === 'ready' ? probe.model : null)
+  if (probe.state === 'unavailable' && probe.code === 'no_model' && model === null) {
+    throw new Refusal('no_model', 'No model is connected.', { ...(probe.words === undefined ? {} : { words: probe.words }), ...(probe.hint === undefined ? {} : { hint: probe.hint }) })
+  }
+  return { ref: probe.state === 'ready' ? probe.agent : (head.agent ?? { kind: agent.kind, name: AGENT_NAMES[agent.kind] }), model }
+}
+
+function sameModel(a: ModelRef, b: ModelRef | null): boolean {
+  return b !== null && a.provider === b.provider && a.id === b.id
+}

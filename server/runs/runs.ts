@@ -1,0 +1,168 @@
+import type { Agent, Timers } from '../agents/port'
+import type { Draft } from '../contract/events'
+import { isPathSafeId } from '../contract/ids'
+import type { Mint } from '../contract/ids'
+import { Refusal } from '../contract/problems'
+import type { AgentKind, SessionHead } from '../contract/session'
+import type { Store } from '../store/port'
+import { StoreRefusal } from '../store/port'
+import { modelChange, owned, SessionActor } from './actor'
+import { AGENT_NAMES } from './admit'
+import { decide, gone, notFound } from './decide'
+import { LIMITS } from './limits'
+import type { Limits } from './limits'
+import type { Runs } from './port'
+import { endLeftovers, systemProcesses } from './processes'
+import type { ProcessTable } from './processes'
+import { hashOf, keyReused, storedReceipt } from './receipt'
+import { refusalOf, shuttingDown } from './refuse'
+import { stop } from './stop'
+import { shorten, TITLE_LENGTH } from './title'
+import { chosenWorkspace } from './workspace'
+
+/** Scope of the receipts of new chats. */
+export const NEW_ROUTE = '/api/session/new'
+
+export interface RunsParts {
+  store: Store
+  /** The agents this server has, by kind. A chat of a kind that is not here fails closed at its next turn. */
+  agents: Partial<Record<AgentKind, Agent>>
+  mint: Mint
+  timers: Timers
+  /** Absolute path; where a chat works that names no folder. Made at the first turn. */
+  defaultWorkspace: string
+  /** Absolute paths whose insides may be chosen as working folders, such as the person's home. */
+  workspaceRoots: string[]
+  /** Agent of a chat that names none. */
+  defaultAgent?: AgentKind
+  limits?: Partial<Limits>
+  processes?: ProcessTable
+}
+
+/** The domain of sessions and runs over a store and agents. One per server; `recover()` before it listens, `drain()` at its end. */
+export function makeRuns(parts: RunsParts): Runs {
+  const { store, timers, mint } = parts
+  const limits: Limits = { ...LIMITS, ...parts.limits }
+  const rules = { defaultWorkspace: parts.defaultWorkspace, roots: parts.workspaceRoots }
+  const actors = new Map<string, SessionActor>()
+  let draining = false
+
+  const agentOf = (head: Pick<SessionHead, 'agent'>): Agent => {
+    const kind = head.agent?.kind ?? parts.defaultAgent ?? 'embedded'
+    const agent = parts.agents[kind]
+    if (!agent) throw new Refusal('internal', `This server has no agent of the kind ${kind}.`)
+    return agent
+  }
+  const actor = (id: string): SessionActor => {
+    let found = actors.get(id)
+    if (!found) {
+      if (actors.size >= 512) for (const [other, idle] of actors) if (idle.idle) actors.delete(other)
+      found = new SessionActor(id, { store, timers, mint, limits, workspace: rules, agentOf, admitting: () => !draining })
+      actors.set(id, found)
+    }
+    return found
+  }
+  const liveRun = (run: string) => {
+    for (const each of actors.values()) if (each.live?.id === run) return each.live
+    return null
+  }
+
+  return {
+    async create(profile, input) {
+      if (draining) throw shuttingDown()
+      if (input.id !== undefined && !isPathSafeId(input.id)) throw new Refusal('invalid_id', 'This id cannot be used for a chat.')
+      const { key, ...body } = input
+      const bodyHash = hashOf(body)
+      const scope = key === undefined ? null : { profile: profile.name, route: NEW_ROUTE, key }
+      const before = scope && (await storedReceipt(store, scope, bodyHash))
+      if (before) return actor((before.body as { session: string }).session).head(profile)
+      const workspace = input.workspace === undefined ? rules.defaultWorkspace : await chosenWorkspace(rules, input.workspace)
+      if (input.agent !== undefined && !parts.agents[input.agent]) throw new Refusal('bad_request', 'This server has no such agent.')
+      const session = input.id ?? mint('ses')
+      const title = shorten(input.title ?? '', TITLE_LENGTH)
+      const created: Draft = {
+        type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: input.model ?? null, source: 'talaria',
+        agent: input.agent === undefined ? null : { kind: input.agent, name: AGENT_NAMES[input.agent] },
+      }
+      try {
+        await store.append({
+          session, expectSeq: 1, urgency: 'now', events: [{ ...created, session, seq: 1, at: timers.now() }],
+          ...(scope ? { receipt: { ...scope, bodyHash, status: 200, body: { session } } } : {}),
+        })
+      } catch (error) {
+        if (error instanceof StoreRefusal && (error.why === 'exists' || error.why === 'sequence' || error.why === 'deleted')) throw new Refusal('invalid_id', 'A chat with this id exists already.')
+        if (error instanceof StoreRefusal && error.why === 'key_reused') {
+          if (error.receipt?.bodyHash !== bodyHash) throw keyReused()
+          return actor((error.receipt.body as { session: string }).session).head(profile)
+        }
+        throw refusalOf(error)
+      }
+      return actor(session).head(profile)
+    },
+
+    async start(profile, input) {
+      if (draining) throw shuttingDown()
+      return actor(input.session).start(profile, input)
+    },
+
+    async stop(profile, run, by) {
+      const live = liveRun(run)
+      if (live) {
+        if (live.profile !== profile.name) throw new Refusal('session_profile_mismatch', 'This run belongs to another profile.', { session_id: live.session, profile: live.profile })
+        return { cancelled: await stop(live, by), session: live.session }
+      }
+      const known = await store.run(run)
+      if (!known) return { cancelled: false, session: null }
+      owned(await store.load(known.session), profile)
+      return { cancelled: false, session: known.session }
+    },
+
+    async decide(profile, input) {
+      if (input.choice !== 'once' && input.choice !== 'deny') throw new Refusal('invalid_choice', 'Only allow once and deny can be chosen.')
+      const live = actors.get(input.session)?.live
+      if (live && live.profile === profile.name) return decide(live, input.approval, input.choice)
+      const state = owned(await store.load(input.session), profile)
+      if (input.approval === undefined) throw notFound()
+      for (const row of state.tail.rows.values()) if ('approval' in row && row.approval?.id === input.approval) throw gone()
+      throw new Refusal('approval_not_found', 'This question does not exist.')
+    },
+
+    async rename(profile, session, title) {
+      const line = shorten(title, TITLE_LENGTH)
+      if (line === '') throw new Refusal('bad_request', 'A title is required.')
+      return actor(session).change(profile, (head) => (head.title === line && head.titleBy === 'person' ? [] : [{ type: 'session.changed', title: line, titleBy: 'person' }]))
+    },
+
+    async update(profile, session, change) {
+      return actor(session).change(profile, async (head) => {
+        const workspace = change.workspace === undefined ? head.workspace : await chosenWorkspace(rules, change.workspace)
+        const draft: Draft = { type: 'session.changed', ...(workspace === head.workspace ? {} : { workspace }), ...modelChange(head, change.model) }
+        return Object.keys(draft).length > 1 ? [draft] : []
+      })
+    },
+
+    async remove(profile, session) {
+      await actor(session).remove(profile)
+      actors.delete(session)
+    },
+
+    async recover() {
+      const processes = await endLeftovers(parts.processes ?? systemProcesses(), await store.processes(), (pid) => store.forgetProcess(pid))
+      let runs = 0
+      for (const session of await store.unsettled()) runs += await actor(session).recover()
+      return { runs, processes }
+    },
+
+    async drain() {
+      draining = true
+      await Promise.all([...actors.values()].map((each) => each.interrupt()))
+      await Promise.all(Object.values(parts.agents).map((agent) => agent.end().catch(() => undefined)))
+    },
+
+    live() {
+      const runs: { session: string; run: string; startedAt: number }[] = []
+      for (const each of actors.values()) if (each.live) runs.push({ session: each.live.session, run: each.live.id, startedAt: each.live.startedAt })
+      return runs
+    },
+  }
+}

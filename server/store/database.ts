@@ -1,0 +1,44 @@
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { openConnection, type Connection } from './driver'
+import { takeLock } from './lock'
+import { migrate } from './migrate'
+import type { ThreadData } from './protocol'
+import { readRev } from './read/records'
+
+export interface OpenDatabase { db: Connection; store: string; rev: number; close(): void }
+
+/** The writer's side of opening: lock, file, schema, identity. Throws `StoreUnopened` or the driver's error. */
+export function openForWriting(data: ThreadData): OpenDatabase {
+  const lock = takeLock(data.folder)
+  try {
+    const path = fileIn(data.folder)
+    const db = openConnection(path)
+    // Before anything of worth is in it; the files beside it take its mode.
+    chmodSync(path, 0o600)
+    migrate(db, { path, now: data.now })
+    if (data.maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(data.maxBytes / 4096))}`)
+    db.run(`INSERT OR IGNORE INTO meta (name, value) VALUES ('store', ?)`, data.fresh)
+    db.run(`INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, data.version)
+    const store = db.get<{ value: string }>(`SELECT value FROM meta WHERE name = 'store'`)!.value
+    const close = () => {
+      db.close()
+      lock.close()
+    }
+    return { db, store, rev: readRev(db), close }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** A reader's connection; it cannot write. */
+export function openForReading(folder: string): Connection {
+  const db = openConnection(fileIn(folder))
+  db.exec('PRAGMA query_only = 1')
+  return db
+}
+
+export function fileIn(folder: string): string {
+  return join(folder, 'talaria.sqlite')
+}

@@ -1,0 +1,148 @@
+import type { Connection } from './driver'
+
+/**
+ * The tables, as numbered steps: a step that has been released is never changed, a new one is added behind it. `PRAGMA user_version` holds the
+ * number of the last step taken.
+ *
+ * What each table keeps (spec/log.md §1, §5): `events` is the log. `sessions`, `turns` and `rows` are the fold, each with the store's revision of
+ * its last change. A row is JSON without its `seq` and text, which change often; text that a live row gained since it was last written whole stands
+ * as pieces in `row_text`, so that growth never rewrites a row; text is a JSON string. `list` holds the entries of the chat list and, with `removed`, their tombstones.
+ */
+export interface Migration { to: number; up(db: Connection): void }
+
+export const MIGRATIONS: readonly Migration[] = [{ to: 1, up: (db) => db.exec(FIRST) }]
+
+const FIRST = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), rev INTEGER NOT NULL) STRICT;
+INSERT INTO head VALUES (1, 0);
+
+CREATE TABLE sessions (
+  sid INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  profile TEXT NOT NULL,
+  deleted INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  rev INTEGER NOT NULL,
+  head_rev INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  run TEXT,
+  n INTEGER NOT NULL,
+  pos TEXT NOT NULL,
+  head TEXT NOT NULL
+) STRICT;
+CREATE INDEX sessions_live ON sessions (sid) WHERE run IS NOT NULL;
+
+CREATE TABLE events (
+  sid INTEGER NOT NULL REFERENCES sessions,
+  seq INTEGER NOT NULL,
+  rev INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  PRIMARY KEY (sid, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX events_rev ON events (sid, rev);
+
+CREATE TABLE turns (
+  tid INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  id TEXT NOT NULL,
+  pos TEXT NOT NULL,
+  rev INTEGER NOT NULL,
+  turn TEXT NOT NULL,
+  UNIQUE (sid, id)
+) STRICT;
+CREATE INDEX turns_pos ON turns (sid, pos);
+CREATE INDEX turns_rev ON turns (sid, rev);
+
+CREATE TABLE rows (
+  rid INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  id TEXT NOT NULL,
+  turn TEXT NOT NULL,
+  pos TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  rev INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  row TEXT NOT NULL,
+  text TEXT NOT NULL,
+  UNIQUE (sid, id)
+) STRICT;
+CREATE INDEX rows_pos ON rows (sid, pos);
+CREATE INDEX rows_rev ON rows (sid, rev);
+CREATE INDEX rows_turn ON rows (sid, turn);
+CREATE INDEX rows_open ON rows (sid) WHERE open = 1;
+
+CREATE TABLE row_text (
+  rid INTEGER NOT NULL REFERENCES rows ON DELETE CASCADE,
+  n INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (rid, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE retracted (
+  sid INTEGER NOT NULL REFERENCES sessions,
+  id TEXT NOT NULL,
+  rev INTEGER NOT NULL,
+  PRIMARY KEY (sid, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX retracted_rev ON retracted (sid, rev);
+
+CREATE TABLE runs (
+  id TEXT PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  turn TEXT NOT NULL,
+  started_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX runs_session ON runs (sid);
+
+CREATE TABLE list (
+  sid INTEGER PRIMARY KEY REFERENCES sessions,
+  id TEXT NOT NULL UNIQUE,
+  profile TEXT NOT NULL,
+  rev INTEGER NOT NULL,
+  last_at INTEGER NOT NULL,
+  removed INTEGER NOT NULL,
+  entry TEXT NOT NULL
+) STRICT;
+CREATE INDEX list_order ON list (profile, removed, last_at DESC, id DESC);
+CREATE INDEX list_rev ON list (profile, rev);
+
+CREATE TABLE receipts (
+  profile TEXT NOT NULL,
+  route TEXT NOT NULL,
+  key TEXT NOT NULL,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  body_hash TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (profile, route, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX receipts_at ON receipts (at);
+CREATE INDEX receipts_session ON receipts (sid);
+
+CREATE TABLE context (
+  item INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  turn TEXT NOT NULL,
+  standing INTEGER NOT NULL,
+  rows TEXT NOT NULL,
+  message TEXT NOT NULL
+) STRICT;
+CREATE INDEX context_session ON context (sid, item);
+CREATE TABLE context_rows (
+  sid INTEGER NOT NULL,
+  row TEXT NOT NULL,
+  item INTEGER NOT NULL REFERENCES context ON DELETE CASCADE,
+  PRIMARY KEY (sid, row, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX context_rows_item ON context_rows (item);
+
+CREATE TABLE processes (
+  pid INTEGER PRIMARY KEY,
+  start_time TEXT NOT NULL,
+  boot_id TEXT NOT NULL,
+  session TEXT NOT NULL,
+  run TEXT NOT NULL
+) STRICT;
+`

@@ -1,0 +1,97 @@
+import type { Event } from '../../contract/events'
+import type { Row } from '../../contract/rows'
+import type { Transcript } from '../../contract/session'
+import type { Connection } from '../driver'
+import { readSession, type SessionRecord } from '../read/records'
+import { readTail, takeRow, takeTurn } from '../read/tail'
+
+/** What the writer keeps of a session between two appends; always what the database says, or dropped. */
+export interface Held {
+  record: SessionRecord
+  tail: Transcript
+  /** Ids of rows of the tail that are live or ask something; all of the session's are in it. */
+  open: Set<string>
+  /** The list entry as stored, without its revision. */
+  entry: string | null
+}
+
+/** How many sessions the writer remembers, and how many rows of one before it starts again from the last turn. */
+const SESSIONS = 128
+const ROWS = 1000
+
+/** The writer's memory of the sessions written last. Dropped as a whole after a fault and read again. */
+export class HeldSessions {
+  readonly #held = new Map<string, Held>()
+
+  constructor(private readonly db: Connection) {}
+
+  get(id: string): Held | undefined {
+    const known = this.#held.get(id) ?? this.#read(id)
+    if (known) this.#keep(id, known)
+    return known
+  }
+
+  add(id: string, held: Held): void {
+    this.#keep(id, held)
+  }
+
+  drop(id: string): void {
+    this.#held.delete(id)
+  }
+
+  clear(): void {
+    this.#held.clear()
+  }
+
+  /** Reads the tail of a session again, after its end was retracted or has become long. */
+  renew(held: Held): void {
+    held.tail = readTail(this.db, held.record)
+    held.open = openRows(held.tail)
+  }
+
+  /** A tail that has grown over several turns is cut back to the last one. */
+  trim(held: Held): void {
+    if (held.tail.rows.size > ROWS && held.tail.turns.size > 1 && !held.record.run) this.renew(held)
+  }
+
+  #read(id: string): Held | undefined {
+    const record = readSession(this.db, id)
+    if (!record) return undefined
+    const tail = readTail(this.db, record)
+    const entry = this.db.get<{ entry: string }>('SELECT entry FROM list WHERE sid = ?', record.sid)?.entry ?? null
+    return { record: { ...record }, tail, open: openRows(tail), entry }
+  }
+
+  #keep(id: string, held: Held): void {
+    this.#held.delete(id)
+    this.#held.set(id, held)
+    if (this.#held.size > SESSIONS) this.#held.delete(this.#held.keys().next().value!)
+  }
+}
+
+/** Live, or with an open question: what keeps a run from settling. */
+export function isOpen(row: Row): boolean {
+  return row.state === 'live' || ('approval' in row && row.approval?.state === 'open')
+}
+
+function openRows(tail: Transcript): Set<string> {
+  const open = new Set<string>()
+  for (const row of tail.rows.values()) if (isOpen(row)) open.add(row.id)
+  return open
+}
+
+/** Loads what an event names and the tail does not hold. Answers false when something it builds on does not exist at all. */
+export function bring(db: Connection, { record: { sid }, tail }: Held, event: Event): boolean {
+  if (event.type === 'rows.retracted') {
+    for (const id of event.rows) takeRow(db, sid, tail, id)
+    return true
+  }
+  if (event.type === 'turn.admitted') return true
+  if ('turn' in event) {
+    takeTurn(db, sid, tail, event.turn)
+    if (!tail.turns.has(event.turn)) return false
+  }
+  if (!('row' in event) || event.type === 'row.opened') return true
+  takeRow(db, sid, tail, event.row)
+  return tail.rows.has(event.row)
+}

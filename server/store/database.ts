@@ -6,7 +6,7 @@ import { migrate } from './migrate'
 import type { ThreadData } from './protocol'
 import { readRev } from './read/records'
 
-export interface OpenDatabase { db: Connection; store: string; rev: number; close(): void }
+export interface OpenDatabase { db: Connection; store: string; rev: number; close: () => void }
 
 /** The writer's side of opening: lock, file, schema, identity. Throws `StoreUnopened` or the driver's error. */
 export function openForWriting(data: ThreadData): OpenDatabase {

@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
  * whose interface this is, replaces it on a newer Node. Synchronous, and therefore only for the store's threads.
  */
 export type Value = string | number | null
-type Statement = ReturnType<DatabaseSync['prepare']>
+type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>
 
 /** Set on every connection and read back by the contract test: they are properties of a connection, not of the file. */
 export const PRAGMAS = { journal_mode: 'wal', synchronous: 2, busy_timeout: 5000, foreign_keys: 1 } as const

@@ -81,7 +81,7 @@ export class Group {
     }
     const outcomes = batch.map((one, i) => outcomeOf(one.append, answer.verdicts[i]!))
     try {
-      this.opts.committed(outcomes.filter((outcome) => !(outcome instanceof Error)), answer)
+      this.opts.committed(outcomes.filter((outcome): outcome is Committed => !(outcome instanceof Error)), answer)
     } catch (error) {
       // A fault of the listener is nobody's refusal: what has committed resolves, and the fault is told to the process.
       queueMicrotask(() => { throw error })

@@ -91,9 +91,8 @@ function count(db: Connection, held: Held, event: Event, written: Written): void
   const { record } = held
   switch (event.type) {
     case 'turn.admitted':
-      written.opened.add(event.turn)
-    // falls through
     case 'row.opened':
+      if (event.type === 'turn.admitted') written.opened.add(event.turn)
       written.opened.add(event.row)
       record.n = Math.max(record.n, event.n)
       if (event.pos > record.pos) record.pos = event.pos

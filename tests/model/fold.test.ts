@@ -1,0 +1,303 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../server/contract/events'
+import { addTouched, apply, emptyTranscript, fold, merge, untouched, type Touched } from '../../server/contract/fold'
+import { comparePos } from '../../server/contract/ids'
+import { entryOf } from '../../server/contract/listing'
+import type { Transcript } from '../../server/contract/session'
+import { arbitraryHistory, type History } from '../support/history'
+import { checkInvariants } from '../support/invariants'
+import { commitEntry, emptyDisk } from '../support/model-disk'
+import { ModelStore } from '../support/model-store'
+
+const HISTORIES = 10_000
+
+/** Runs a law over generated histories; a failure names the seed, and a good run prints it. */
+async function law(name: string, histories: number, arbitrary: fc.Arbitrary<unknown>[], check: (...values: never[]) => void | Promise<void>): Promise<void> {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  console.log(`fold law "${name}": ${histories} histories, seed ${seed}`)
+  const property = fc.asyncProperty(fc.tuple(...arbitrary), async (values) => check(...(values as never[])))
+  await fc.assert(property, { numRuns: histories, seed })
+}
+
+function eventsOf(history: History): Event[] {
+  return history.appends.flatMap((append) => append.events)
+}
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  if (!isDeepStrictEqual(actual, expected)) expect({ what, value: actual }).toEqual({ what, value: expected })
+}
+
+/** What a part must hold of the whole: all from its `from` on, and no turn that does not stand. */
+function samePart(part: Transcript, whole: Transcript, what: string): void {
+  const ids = whole.order.filter((id) => whole.rows.get(id)!.pos >= part.from)
+  same(part.order, ids, `${what}: order`)
+  for (const id of ids) same(part.rows.get(id), whole.rows.get(id), `${what}: row ${id}`)
+  for (const id of ids) {
+    const turn = whole.rows.get(id)!.turn
+    same(part.turns.get(turn), whole.turns.get(turn), `${what}: turn ${turn}`)
+  }
+  for (const id of part.turns.keys()) same(part.turns.get(id), whole.turns.get(id), `${what}: held turn ${id}`)
+  same([part.session, part.deleted, part.seq], [whole.session, whole.deleted, whole.seq], `${what}: head`)
+}
+
+describe('the fold', () => {
+  test('is the same for any split into live and replay, and twice applied events change nothing', async () => {
+    await law('split and duplicates', HISTORIES, [arbitraryHistory(), fc.nat(), fc.nat()], (history: History, k: number, back: number) => {
+      const events = eventsOf(history)
+      const whole = fold(emptyTranscript(), events)
+      const cut = k % (events.length + 1)
+      same(fold(fold(emptyTranscript(), events.slice(0, cut)), events.slice(cut)), whole, 'split')
+      const again = events.slice(Math.max(0, cut - (back % 7)), cut)
+      const value = fold(emptyTranscript(), events.slice(0, cut))
+      const before = fold(value, [])
+      for (const event of again) expect(apply(value, event)).toEqual({ state: 'old' })
+      same(value, before, 'duplicates')
+      same(fold(value, [...again, ...events.slice(cut)]), whole, 'replay that overlaps')
+      same(fold(emptyTranscript(), JSON.parse(JSON.stringify(events)) as Event[]), whole, 'events that were on the wire')
+    })
+  })
+
+  test('reports a gap, applies nothing of it, and never mutates an object that it gave out', async () => {
+    await law('gap', HISTORIES, [arbitraryHistory(), fc.nat()], (history: History, k: number) => {
+      const events = eventsOf(history)
+      const cut = k % events.length
+      const value = fold(emptyTranscript(), events.slice(0, cut))
+      const held = structuredClone(value)
+      const objects = [value.session, ...value.rows.values(), ...value.turns.values()]
+      const copies = structuredClone(objects)
+      for (const event of events.slice(cut + 1, cut + 4)) expect(apply(value, event)).toEqual({ state: 'gap' })
+      same(value, held, 'after a gap')
+      for (const event of events.slice(cut)) apply(value, event)
+      same(objects, copies, 'objects given out')
+    })
+  })
+
+  test('names in touched exactly what it changed', async () => {
+    await law('touched', HISTORIES, [arbitraryHistory()], (history: History) => {
+      const value = emptyTranscript()
+      for (const append of history.appends) {
+        const before = fold(value, [])
+        const batch = untouched()
+        for (const event of append.events) {
+          const at = fold(value, [])
+          const applied = apply(value, event)
+          if (applied.state !== 'applied') throw new Error(`${event.type} did not apply`)
+          sameTouched(applied.touched, at, value)
+          addTouched(batch, applied.touched)
+        }
+        sameTouched(batch, before, value)
+      }
+    })
+  })
+
+  test('keeps the laws of settlement after every append', async () => {
+    await law('invariants', HISTORIES, [arbitraryHistory()], (history: History) => {
+      const value = emptyTranscript()
+      const settled = new Set<string>()
+      for (const append of history.appends) {
+        for (const event of append.events) {
+          if ('run' in event && event.run && settled.has(event.run)) throw new Error('an event of a settled run')
+          if (event.type === 'run.settled') settled.add(event.run)
+          apply(value, event)
+        }
+        expect(checkInvariants(value)).toEqual([])
+      }
+    })
+  })
+})
+
+describe('catch-up through a store', () => {
+  test('from every cursor, and then live, is the fold', async () => {
+    await law('catch-up', HISTORIES, [arbitraryHistory(), fc.nat(), fc.integer({ min: 1, max: 12 })], async (history: History, k: number, limit: number) => {
+      const store = new ModelStore()
+      const wholes: Transcript[] = []
+      const at = k % history.appends.length
+      const { session } = history
+      for (let i = 0; i < history.appends.length; i++) {
+        commitEntry(store.disk, history.appends[i]!)
+        wholes.push(fold(store.disk.sessions.get(session)!.value, []))
+        if (i !== at) continue
+        // Every earlier state, brought up to here by one answer.
+        for (let cursor = 1; cursor <= i + 1; cursor++) {
+          const value = fold(wholes[cursor - 1]!, [])
+          const changes = await store.changes(session, { after: String(cursor), from: '', limit: 5 })
+          if (changes === null) continue
+          merge(value, changes, 'after')
+          same(value, wholes[i]!, `catch-up from ${cursor}`)
+        }
+        await partial(store, history, i, limit, wholes[i]!)
+      }
+      same(wholes[wholes.length - 1], fold(emptyTranscript(), eventsOf(history)), 'the store')
+    })
+  })
+
+  /** Readers that hold a part: a window now, older ones later, live events and catch-up between. */
+  async function partial(store: ModelStore, history: History, at: number, limit: number, here: Transcript): Promise<void> {
+    const { session } = history
+    const window = await store.window(session, { limit })
+    if (!window) return
+    const part = emptyTranscript()
+    merge(part, window, 'window')
+    samePart(part, here, 'window')
+    // An older window is read now and arrives later, when the reader has applied more.
+    const older = await store.window(session, { limit, before: part.from })
+    const rest = history.appends.slice(at + 1).flatMap((append) => append.events)
+    const some = Math.min(rest.length, limit)
+    for (const event of rest.slice(0, some)) if (apply(part, event).state === 'gap') return void expect(part.from).toBe('')
+    if (part.deleted) return
+    const merged = part.from === '' ? 'complete' : merge(part, older!, 'older').state
+    if (merged === 'stale') expect(part.missed).toBeGreaterThan(older!.seq)
+    for (const event of rest.slice(some)) if (apply(part, event).state === 'gap') return void expect(part.from).toBe('')
+    samePart(part, fold(here, rest), 'window, live, older, live')
+  }
+
+  test('a window that is newer than the reader lets later events pass that it already holds', async () => {
+    await law('newer window', HISTORIES, [arbitraryHistory({ deletable: false }), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: History, k: number, limit: number) => {
+      const store = new ModelStore()
+      const { session, appends } = history
+      const early = k % appends.length
+      let part: Transcript | null = null
+      for (let i = 0; i < appends.length; i++) {
+        commitEntry(store.disk, appends[i]!)
+        if (i === early) merge((part = emptyTranscript()), (await store.window(session, { limit }))!, 'window')
+      }
+      if (!part || part.from === '') return
+      const cursor = String(early + 1)
+      merge(part, (await store.window(session, { limit, before: part.from }))!, 'older')
+      const whole = store.disk.sessions.get(session)!.value
+      for (const event of appends.slice(early + 1).flatMap((append) => append.events)) {
+        if (apply(part, event).state !== 'gap') continue
+        // An event named a row that the newer window no longer had: the reader catches up.
+        expect(part.from).toBe('')
+        merge(part, (await store.changes(session, { after: cursor, from: part.from, limit: 5 }))!, 'after')
+      }
+      samePart(part, whole, 'newer window')
+    })
+  })
+
+  test('a part that catches up holds what the whole holds', async () => {
+    await law('partial catch-up', HISTORIES, [arbitraryHistory(), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: History, k: number, limit: number) => {
+      const store = new ModelStore()
+      const { session, appends } = history
+      const early = k % appends.length
+      let part: Transcript | null = null
+      for (let i = 0; i < appends.length; i++) {
+        commitEntry(store.disk, appends[i]!)
+        if (i === early && (part = emptyTranscript())) {
+          const window = await store.window(session, { limit })
+          if (!window) return
+          merge(part, window, 'window')
+        }
+      }
+      const changes = await store.changes(session, { after: String(early + 1), from: part!.from, limit })
+      if (!changes) return
+      merge(part!, changes, 'after')
+      samePart(part!, store.disk.sessions.get(session)!.value, 'partial catch-up')
+      expect(entryOf((await store.load(session))!.tail)).toEqual(entryOf(store.disk.sessions.get(session)!.value))
+    })
+  })
+
+  test('a crash at any commit leaves the fold of what had committed, and the history goes on from there', async () => {
+    await law('crash', HISTORIES, [arbitraryHistory(), fc.nat(), fc.boolean()], async (history: History, k: number, answered: boolean) => {
+      const { session, appends } = history
+      const at = k % appends.length
+      const first = new ModelStore()
+      first.hold()
+      let shown: Event[] = []
+      first.onCommit((batch) => (shown = shown.concat(batch.flatMap(({ events }) => events))))
+      for (const append of appends.slice(0, at)) {
+        void first.append(append)
+        first.commit()
+      }
+      void first.append(appends[at]!)
+      if (answered) first.commit({ answer: false })
+      const second = new ModelStore({ disk: first.crash() })
+      const committed = appends.slice(0, answered ? at + 1 : at)
+      const state = await second.load(session)
+      expect(state?.seq ?? 0).toBe(committed.reduce((n, append) => n + append.events.length, 0))
+      const whole = fold(emptyTranscript(), committed.flatMap((append) => append.events))
+      if (state) same(second.disk.sessions.get(session)!.value, whole, 'after the crash')
+      // What was shown is in the log: a client that had it is never ahead.
+      same(fold(fold(emptyTranscript(), shown), committed.flatMap((append) => append.events)), whole, 'what was shown')
+      for (const append of appends.slice(committed.length)) commitEntry(second.disk, append)
+      same(second.disk.sessions.get(session)!.value, fold(emptyTranscript(), eventsOf(history)), 'to the end')
+    })
+  })
+
+  test('retracted rows and deleted sessions leave no text behind', async () => {
+    await law('retraction', HISTORIES, [arbitraryHistory()], (history: History) => {
+      const disk = emptyDisk()
+      const gone = new Set<string>()
+      for (const append of history.appends) {
+        commitEntry(disk, append)
+        for (const event of append.events) if (event.type === 'rows.retracted') for (const id of event.rows) gone.add(id)
+        const kept = disk.sessions.get(history.session)!
+        for (const id of gone) if (kept.value.rows.has(id) || !kept.retracted.has(id)) throw new Error(`row ${id} came back`)
+        if (kept.value.deleted && (kept.log.length > 0 || kept.value.rows.size > 0 || kept.entry)) throw new Error('a deleted session left something')
+      }
+    })
+  })
+})
+
+describe('cost', () => {
+  test('100,000 pieces of growth into one row of a long chat do not slow down', () => {
+    const value = longChat(2000)
+    const seq = value.seq
+    const row = [...value.rows.values()].find(({ state }) => state === 'live')!
+    const quarter = (from: number): number => {
+      const start = performance.now()
+      for (let i = from; i < from + 25_000; i++) {
+        const applied = apply(value, { type: 'row.grew', session: 'ses_1', seq: seq + 1 + i, at: 0, row: row.id, run: 'run_last', at0: 10 * i, text: 'ten units.' })
+        if (applied.state !== 'applied') throw new Error('not applied')
+      }
+      return performance.now() - start
+    }
+    quarterWarmUp()
+    const times = [0, 25_000, 50_000, 75_000].map(quarter)
+    expect(value.rows.get(row.id)!.text).toHaveLength(1_000_000)
+    console.log(`growth by quarters: ${times.map((ms) => ms.toFixed(1)).join(' ')} ms`)
+    expect(times[3]! / Math.max(times[0]!, 1)).toBeLessThan(2.5)
+  })
+})
+
+function sameTouched(touched: Touched, before: Transcript, after: Transcript): void {
+  same(touched.head, before.session !== after.session || before.deleted !== after.deleted, 'head')
+  const changed = [...after.rows.keys()].filter((id) => before.rows.get(id) !== after.rows.get(id))
+  same(new Set([...touched.rows, ...touched.grew.keys()]), new Set(changed), 'rows')
+  same([...touched.grew.keys()].filter((id) => touched.rows.has(id)), [], 'rows that also grew')
+  for (const [id, text] of touched.grew) {
+    const row = before.rows.get(id)!
+    same(after.rows.get(id), { ...row, text: row.text + text, seq: after.rows.get(id)!.seq }, 'growth')
+  }
+  same(touched.turns, new Set([...after.turns.keys()].filter((id) => before.turns.get(id) !== after.turns.get(id))), 'turns')
+  for (const id of [...before.rows.keys(), ...before.turns.keys()]) {
+    same(touched.removed.has(id), !after.rows.has(id) && !after.turns.has(id), `removed ${id}`)
+  }
+}
+
+/** A chat of many settled rows and one live answer. */
+function longChat(rows: number): Transcript {
+  const draft = { session: 'ses_1', at: 0 }
+  const value = emptyTranscript()
+  const take = (event: object): void => {
+    const applied = apply(value, { ...draft, seq: value.seq + 1, ...event } as Event)
+    if (applied.state !== 'applied') throw new Error('not applied')
+  }
+  take({ type: 'session.created', title: '', titleBy: 'provisional', profile: 'default', workspace: '/w', agent: null, model: null, source: 'talaria' })
+  take({ type: 'turn.admitted', turn: 'trn_1', row: 'row_0', n: 1, pos: 'a', text: 'x', source: 'person' })
+  take({ type: 'run.started', run: 'run_last', turn: 'trn_1', generation: 1, attempt: 1, cause: 'sent', agent: { kind: 'scripted', name: 's' }, model: null })
+  for (let i = 1; i < rows; i++) {
+    take({ type: 'row.opened', row: `row_${i}`, n: i + 1, pos: `b${String(i).padStart(6, '0')}`, turn: 'trn_1', run: 'run_last', kind: 'answer', state: 'done', text: 'y' })
+  }
+  take({ type: 'row.opened', row: 'row_live', n: rows + 1, pos: 'c', turn: 'trn_1', run: 'run_last', kind: 'answer' })
+  if ([...value.order].some((id, i) => i > 0 && comparePos(value.rows.get(value.order[i - 1]!)!.pos, value.rows.get(id)!.pos) >= 0)) throw new Error('out of order')
+  return value
+}
+
+/** The compiler's work is no part of the ratio. */
+function quarterWarmUp(): void {
+  const value = longChat(2)
+  for (let i = 0; i < 20_000; i++) apply(value, { type: 'row.grew', session: 'ses_1', seq: value.seq + 1, at: 0, row: 'row_live', run: 'run_last', at0: i, text: 'x' })
+}

@@ -36,7 +36,7 @@ export interface ChatStarted {
   effective_model_provider?: string
 }
 
-export interface StreamStatus { active: boolean; stream_id: string; session_id: string; replay_available: boolean; state: 'running' | 'stopping' | 'settled'; outcome?: string; last_event_id: string | null }
+export interface StreamStatus { active: boolean; stream_id: string; session_id: string; replay_available: boolean; state: 'running' | 'stopping' | 'settled'; outcome?: string }
 
 /** `stale_cleared`: nothing was pending at all, so the card may go. */
 export interface ApprovalAnswered { ok: boolean; choice: string; stale_cleared?: boolean }

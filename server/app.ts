@@ -1,0 +1,128 @@
+import type { IncomingMessage } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { Hono } from 'hono'
+import type { Context } from 'hono'
+import { Refusal } from './contract/problems'
+import { methodOf, pathOf, routeOf, routes } from './contract/routes'
+import type { RouteName } from './contract/routes'
+import { jsonAnswer } from './http/answer'
+import type { Assets } from './http/assets'
+import { readJson } from './http/body'
+import { INTERNAL, problemOf } from './http/problem'
+import { checkHost, checkOrigin } from './http/provenance'
+import { approvals } from './routes/approvals'
+import type { Call, Handler, Handlers } from './routes/call'
+import { chat } from './routes/chat'
+import { chatStream } from './routes/stream'
+import { events } from './routes/events'
+import { fullSession } from './routes/full'
+import { health } from './routes/health'
+import { modelRoutes } from './routes/models'
+import { openapi } from './routes/openapi'
+import { makeOwnership } from './routes/ownership'
+import { guardOf, isGet, parseInput, queryOf } from './routes/parse'
+import type { Parts } from './routes/parts'
+import type { Reports } from './routes/reports'
+import { session } from './routes/session'
+import { sessionList } from './routes/sessions'
+
+export interface AppOptions {
+  assets: Assets
+  reports: Reports
+  /** Names besides loopback that may stand in Host, lower case. */
+  allowedHosts: ReadonlySet<string>
+}
+
+type Env = { Bindings: HttpBindings }
+type JsonRoute = Exclude<RouteName, 'POST /api/csp-report'>
+
+/**
+ * Middleware and routes in their order: Host, the route, provenance of what acts, the body, its schema, the owner of the session, the handler
+ * (spec/server.md §0). The framing gate stands in front of all of it, on Node's server.
+ */
+export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
+  const handlers: Handlers<JsonRoute> = {
+    ...health(parts), ...sessionList(parts), ...session(parts), ...fullSession(parts), ...chat(parts), ...chatStream(parts), ...approvals(parts), ...events(parts),
+    ...modelRoutes(parts), ...openapi(parts),
+  }
+  const ownership = makeOwnership(parts.store, parts.profileNames)
+  const app = new Hono<Env>()
+
+  app.use('*', async (c, next) => {
+    checkHost(c.env.incoming.headers.host, options.allowedHosts)
+    await next()
+  })
+
+  const mount = <N extends JsonRoute>(name: N) => {
+    const handle = handlers[name] as Handler<JsonRoute>
+    app.on(methodOf(name), pathOf(name), async (c) => {
+      const { incoming: request, outgoing: response } = c.env
+      const header = headerOf(request)
+      if (routeOf(name).stream && request.method === 'HEAD') throw new Refusal('method_not_allowed', 'method not allowed')
+      if (routeOf(name).act) checkOrigin(header)
+      const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response)
+      const input = parseInput(name, raw)
+      const streamSession = await guardSession(name, input as Record<string, unknown>)
+      const call = { input, profile: parts.profile, header, request, response, ...(streamSession === undefined ? {} : { streamSession }) } as Call<JsonRoute>
+      const body = await handle(call)
+      return routeOf(name).stream ? RESPONSE_ALREADY_SENT : jsonAnswer(body, { acceptEncoding: header('accept-encoding') })
+    })
+  }
+
+  /** One place for every route: what names a session passes the guard before its handler. Gives the session behind a stream. */
+  const guardSession = async (name: RouteName, input: Record<string, unknown>): Promise<string | undefined> => {
+    const member = guardOf(name)
+    const value = member && input[member]
+    if (typeof value !== 'string') return undefined
+    const owner = member === 'stream_id' ? await ownership.ofStream(value) : value
+    if (owner === null) return undefined
+    await ownership.check(parts.profile, owner)
+    return member === 'stream_id' ? owner : undefined
+  }
+
+  for (const name of Object.keys(routes) as RouteName[]) if (name !== 'POST /api/csp-report') mount(name)
+
+  app.post('/api/csp-report', async (c) => {
+    await options.reports.take({ request: c.env.incoming, response: c.env.outgoing }).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error
+    })
+    return c.body(null, 204)
+  })
+
+  app.options('*', () => new Response(null, { status: 200, headers: { 'Content-Length': '0' } }))
+
+  app.notFound((c) => {
+    const path = c.req.path
+    const known = (Object.keys(routes) as RouteName[]).filter((name) => pathOf(name) === path)
+    if (known.length > 0) return answerProblem(c, new Refusal('method_not_allowed', 'method not allowed'), { Allow: known.map(methodOf).join(', ') })
+    const header = headerOf(c.env.incoming)
+    const asset = c.req.method === 'GET' || c.req.method === 'HEAD' ? options.assets.answer(path, { ifNoneMatch: header('if-none-match'), acceptEncoding: header('accept-encoding') }) : null
+    return asset ?? answerProblem(c, new Refusal('not_found', 'not found'))
+  })
+
+  const answerProblem = (c: Context<Env>, error: unknown, headers: Record<string, string> = {}): Promise<Response> => {
+    const known = problemOf(error)
+    if (!known) parts.report(error)
+    const { status, problem } = known ?? INTERNAL
+    return jsonAnswer(problem, { status, acceptEncoding: headerOf(c.env.incoming)('accept-encoding'), headers })
+  }
+
+  app.onError((error, c) => {
+    // A stream that has begun cannot turn into an error answer; ending it lets the reader resume.
+    if (!c.env.outgoing.headersSent) return answerProblem(c, error)
+    if (!problemOf(error)) parts.report(error)
+    c.env.outgoing.destroy()
+    return RESPONSE_ALREADY_SENT
+  })
+
+  return app
+}
+
+function headerOf(request: IncomingMessage): (name: string) => string | undefined {
+  return (name) => {
+    const value = request.headers[name]
+    return Array.isArray(value) ? value[0] : value
+  }
+}
+

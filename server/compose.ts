@@ -1,0 +1,110 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { makeApp } from './app'
+import type { Agent, Timers } from './agents/port'
+import type { AgentKind } from './contract/session'
+import type { Mint } from './contract/ids'
+import { STORE_HEADER } from './contract/wire'
+import { makeFeed } from './feed/feed'
+import type { Feed } from './feed/feed'
+import { readAssets } from './http/assets'
+import { BODY_CAP } from './http/body'
+import { guard } from './http/gate'
+import type { Gate } from './http/gate'
+import { inlineScriptHashes, securityHeaders } from './http/headers'
+import type { Models } from './models/port'
+import type { ProfileContext } from './profiles/context'
+import { makeReports } from './routes/reports'
+import { makeRuns } from './runs/runs'
+import type { RunsParts } from './runs/runs'
+import type { Runs } from './runs/port'
+import type { Store } from './store/port'
+
+export interface ComposeParts {
+  store: Store
+  agents: Partial<Record<AgentKind, Agent>>
+  defaultAgent: AgentKind
+  models: Models
+  profile: ProfileContext
+  profileNames(): Promise<string[]>
+  timers: Timers
+  mint: Mint
+  version: string
+  defaultWorkspace: string
+  workspaceRoots: string[]
+  /** Folder of the built page; one that is not there serves no page. */
+  clientFolder: string
+  allowedHosts: ReadonlySet<string>
+  limits?: RunsParts['limits']
+  processes?: RunsParts['processes']
+  /** Takes what nobody foresaw and what was thrown away; never silent. */
+  report(error: unknown): void
+}
+
+/** A whole server that does not listen yet. */
+export interface Composition {
+  runs: Runs
+  feed: Feed
+  /** What browsers reported about the content policy. */
+  reports(): readonly string[]
+  /** A Node server with everything behind it; one for each address. */
+  makeServer(): Server
+  /** Ends streams, lets requests and runs end, closes the servers and the store. */
+  end(): Promise<void>
+}
+
+/** How long requests that are under way may take once the server ends, ms. */
+const LAST_REQUESTS_MS = 5000
+
+/** Puts the server together and settles what an earlier process left behind: after this it may listen. */
+export async function compose(parts: ComposeParts): Promise<Composition> {
+  const { store, timers, report } = parts
+  const runs = makeRuns({
+    store, timers, mint: parts.mint, agents: parts.agents, defaultAgent: parts.defaultAgent, defaultWorkspace: parts.defaultWorkspace, workspaceRoots: parts.workspaceRoots,
+    ...(parts.limits ? { limits: parts.limits } : {}), ...(parts.processes ? { processes: parts.processes } : {}),
+  })
+  const feed = await makeFeed({ store, timers, version: parts.version, report })
+  await runs.recover()
+
+  const assets = readAssets(parts.clientFolder)
+  const reports = makeReports((words) => report(new Error(words)))
+  const app = makeApp(
+    { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, version: parts.version, startedAt: timers.now(), report },
+    { assets, reports, allowedHosts: parts.allowedHosts },
+  )
+  const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), { overrideGlobalObjects: false, autoCleanupIncoming: false })
+
+  const security = securityHeaders(inlineScriptHashes(assets.html ?? ''))
+  const withStore = { ...security, [STORE_HEADER]: store.id }
+  const servers: Server[] = []
+  const gates: Gate[] = []
+
+  return {
+    runs,
+    feed,
+    reports: reports.kept,
+    makeServer() {
+      const server = createServer({ headersTimeout: 20_000, requestTimeout: 120_000, keepAliveTimeout: 30_000, insecureHTTPParser: false })
+      gates.push(
+        guard(server, (request, response) => void handle(request, response).catch(report), {
+          cap: BODY_CAP,
+          headers: (request) => (request.url?.startsWith('/api/') || request.url?.startsWith('/health') ? withStore : security),
+        }),
+      )
+      servers.push(server)
+      return server
+    },
+    async end() {
+      for (const gate of gates) gate.drain()
+      feed.end()
+      const closed = servers.filter((server) => server.listening).map((server) => new Promise((resolve) => server.close(resolve)))
+      await runs.drain()
+      for (const server of servers) server.closeIdleConnections()
+      const cancel = timers.after(LAST_REQUESTS_MS, () => servers.forEach((server) => server.closeAllConnections()))
+      await Promise.all(closed)
+      cancel()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http'
+import type { Timers } from '../agents/port'
+
+/** More than this waiting before a write, in bytes, and the reader is slow. One frame of any size may stand above it. */
+export const OUTLET_LIMIT = 1024 * 1024
+/** How long a reader may take nothing at all, ms. */
+export const WRITE_DEADLINE_MS = 20_000
+
+/** One reader's end of a stream. Frames are shared: the same bytes go to every reader. */
+export interface Outlet {
+  /** Never waits and never throws. A reader that is too slow is cut off here, alone; it resumes by its cursor. */
+  send(frame: Uint8Array): void
+  /** Resolves when what was sent has left, or the reader is gone. */
+  drained(): Promise<void>
+  end(): void
+  readonly closed: boolean
+  onClose(listener: () => void): void
+}
+
+/** Opens an event stream on Node's own response: no copy and no encoding for each reader (spec/packages.md §3). */
+export function openOutlet(response: ServerResponse, timers: Timers, slow: () => void): Outlet {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' })
+  response.flushHeaders()
+  response.socket?.setNoDelay(true)
+  const listeners: (() => void)[] = []
+  let closed = response.destroyed
+  let cancelDeadline: (() => void) | undefined
+
+  const drop = () => {
+    if (closed) return
+    slow()
+    response.destroy()
+  }
+  response.on('drain', () => {
+    cancelDeadline?.()
+    cancelDeadline = undefined
+  })
+  response.on('error', () => response.destroy())
+  response.once('close', () => {
+    closed = true
+    cancelDeadline?.()
+    for (const listener of listeners) listener()
+  })
+
+  return {
+    send(frame) {
+      if (closed || response.writableEnded) return
+      if (response.writableLength > OUTLET_LIMIT) drop()
+      else if (!response.write(frame)) cancelDeadline ??= timers.after(WRITE_DEADLINE_MS, drop)
+    },
+    drained() {
+      if (closed || !response.writableNeedDrain) return Promise.resolve()
+      return new Promise((resolve) => {
+        response.once('drain', resolve)
+        response.once('close', resolve)
+      })
+    },
+    end() {
+      if (!closed) response.end()
+    },
+    get closed() {
+      return closed
+    },
+    onClose(listener) {
+      if (closed) listener()
+      else listeners.push(listener)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { AgentHealth } from '../contract/routes'
+import type { Agent } from '../agents/port'
+import type { ProfileContext } from '../profiles/context'
+import { isOn } from './parse'
+import { seconds } from './compact'
+import { everyEntry } from './sessions'
+import type { Handlers } from './call'
+import type { Parts } from './parts'
+
+/** How well the server is. Whatever cannot be found out is said, and makes it `degraded`. */
+export function health({ store, runs, feed, agents, timers, version, startedAt, report }: Pick<Parts, 'store' | 'runs' | 'feed' | 'agents' | 'timers' | 'version' | 'startedAt' | 'report'>): Handlers<'GET /health'> {
+  let counted = { rev: -1, sessions: 0 }
+  /** Counted anew only when something was committed since. */
+  const countSessions = async (profile: string): Promise<number> => {
+    const rev = await store.head()
+    if (rev !== counted.rev) counted = { rev, sessions: (await everyEntry(store, profile)).length }
+    return counted.sessions
+  }
+
+  return {
+    async 'GET /health'({ input, profile }) {
+      const live = runs.live()
+      const stats = store.stats()
+      const checks = isOn(input.deep) ? { store: await store.check(), commits: stats.commits, last_commit_ms: stats.lastCommitMs, events: stats.events } : undefined
+      return {
+        status: checks && !checks.store.ok ? 'degraded' : 'ok',
+        store: store.id,
+        version,
+        sessions: await countSessions(profile.name),
+        active_streams: feed.stats().readers,
+        active_runs: live.length,
+        uptime_seconds: seconds(timers.now() - startedAt),
+        server_started_at: seconds(startedAt),
+        agents: await Promise.all(agents.map((agent) => agentHealth(agent, profile, report))),
+        memory: process.memoryUsage.rss(),
+        ...(checks ? { checks } : {}),
+      }
+    },
+  }
+}
+
+async function agentHealth(agent: Agent, profile: ProfileContext, report: (error: unknown) => void): Promise<AgentHealth> {
+  try {
+    const probe = await agent.probe(profile)
+    if (probe.state === 'ready') return { kind: agent.kind, state: 'ready', name: probe.agent.name, ...(probe.agent.version ? { version: probe.agent.version } : {}), capabilities: probe.capabilities, model: probe.model }
+    return { kind: agent.kind, state: 'unavailable', capabilities: [], code: probe.code, ...(probe.words ? { words: probe.words } : {}), ...(probe.hint ? { hint: probe.hint } : {}) }
+  } catch (error) {
+    report(error)
+    return { kind: agent.kind, state: 'unavailable', capabilities: [], code: 'probe_failed' }
+  }
+}

@@ -1,0 +1,83 @@
+import { entryOf } from '../contract/listing'
+import type { CompactSession } from '../contract/routes'
+import type { SessionHead, Usage } from '../contract/session'
+import { lastRun } from '../contract/session'
+import { Refusal } from '../contract/problems'
+import type { SessionState, Store } from '../store/port'
+import { compactOf, seconds } from './compact'
+import { keyOf } from './key'
+import { loadSession, notFound } from './load'
+import { pageSize } from './sessions'
+import type { Handlers } from './call'
+import type { Parts } from './parts'
+
+type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api/session/new' | 'POST /api/session/rename' | 'POST /api/session/update' | 'POST /api/session/delete'
+
+/** One chat: its rows from a cursor on, its state, and what changes it. */
+export function session({ store, runs, models, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'timers'>): Handlers<Names> {
+  return {
+    async 'GET /api/session/changes'({ input }) {
+      const limit = pageSize(input.limit)
+      await loadSession(store, input.session_id)
+      const changes =
+        input.after === undefined
+          ? await store.window(input.session_id, { limit, ...(input.before === undefined ? {} : { before: input.before }) })
+          : await store.changes(input.session_id, { after: input.after, from: input.from ?? '', limit })
+      if (!changes) throw notFound()
+      return changes
+    },
+    async 'GET /api/session/status'({ input }) {
+      const state = await loadSession(store, input.session_id)
+      const usage = lastUsage(state)
+      return {
+        ...compactState(state),
+        input_tokens: usage.input ?? 0,
+        output_tokens: usage.output ?? 0,
+        estimated_cost: usage.cost ?? null,
+        server_time: seconds(timers.now()),
+      }
+    },
+    async 'POST /api/session/new'({ input, profile, header }) {
+      const idempotency = keyOf(input, header('idempotency-key'))
+      if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
+      const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
+      const head = await runs.create(profile, {
+        ...(input.title === undefined ? {} : { title: input.title }),
+        ...(input.workspace == null ? {} : { workspace: input.workspace }),
+        ...(model ? { model } : {}),
+        ...(input.agent === undefined ? {} : { agent: input.agent }),
+        ...(idempotency ? { key: idempotency.key } : {}),
+      })
+      return { session: await compact(store, head) }
+    },
+    async 'POST /api/session/rename'({ input, profile }) {
+      return { ok: true, session: await compact(store, await runs.rename(profile, input.session_id, input.title)) }
+    },
+    async 'POST /api/session/update'({ input, profile }) {
+      const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
+      const head = await runs.update(profile, input.session_id, { ...(model ? { model } : {}), ...(input.workspace == null ? {} : { workspace: input.workspace }) })
+      return { ok: true, session: await compact(store, head) }
+    },
+    async 'POST /api/session/delete'({ input, profile }) {
+      await loadSession(store, input.session_id)
+      await runs.remove(profile, input.session_id)
+      return { ok: true, state_db_cleanup_failed: false }
+    },
+  }
+}
+
+async function compact(store: Store, head: SessionHead): Promise<CompactSession> {
+  return compactState(await loadSession(store, head.id))
+}
+
+export function compactState(state: SessionState): CompactSession {
+  const entry = entryOf(state.tail)
+  if (!entry) throw notFound()
+  return compactOf(entry)
+}
+
+/** The last turn's own numbers; an unknown one is absent. */
+function lastUsage(state: SessionState): Usage {
+  const turn = [...state.tail.turns.values()].pop()
+  return (turn && lastRun(turn)?.usage) ?? {}
+}

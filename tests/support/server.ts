@@ -1,0 +1,84 @@
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Agent } from '../../server/agents/port'
+import { makeScripted } from '../../server/agents/scripted'
+import { compose } from '../../server/compose'
+import type { ComposeParts, Composition } from '../../server/compose'
+import { makeMint } from '../../server/contract/ids'
+import type { AgentKind } from '../../server/contract/session'
+import { listen } from '../../server/http/listen'
+import { systemTimers } from '../../server/runs/timers'
+import type { Store } from '../../server/store/port'
+import { noModels } from './no-models'
+import { freshFolder, openTestStore } from './store-thread'
+
+export interface TestServer {
+  /** `http://localhost:<port>` */
+  url: string
+  port: number
+  store: Store
+  composition: Composition
+  /** A folder that chats may work in; the default one is inside it. */
+  work: string
+  /** What the server reported; a test that expects nothing looks here. */
+  errors: unknown[]
+  /** Ends the server as SIGTERM does; `keep` leaves the folder for a next one. */
+  end(keep?: boolean): Promise<void>
+  /** Its folder: state and workspaces. */
+  folder: string
+}
+
+export interface TestServerOptions {
+  /** Of an earlier server that ended with `keep`. */
+  folder?: string
+  port?: number
+  store?: Store
+  agents?: Partial<Record<AgentKind, Agent>>
+  parts?: Partial<ComposeParts>
+  clientFolder?: string
+}
+
+export const builtClient = fileURLToPath(new URL('../../dist/client', import.meta.url))
+
+/** A whole server in this process: real store, real sockets, the scripted agent without its pauses, and a folder of its own. */
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const folder = options.folder ?? realpathSync(freshFolder('server'))
+  const work = join(folder, 'work')
+  mkdirSync(work, { recursive: true })
+  const timers = systemTimers()
+  const errors: unknown[] = []
+  const store = options.store ?? (await openTestStore({ folder: join(folder, 'state', 'talaria') }))
+  const agents = options.agents ?? { scripted: makeScripted({ timers, scale: 0 }) }
+  const composition = await compose({
+    store,
+    agents,
+    defaultAgent: Object.keys(agents)[0] as AgentKind,
+    models: noModels(),
+    profile: { name: 'default', home: join(folder, 'home'), scope: join(folder, 'home'), env: {}, isLaunch: true },
+    profileNames: () => Promise.resolve(['default', 'amber']),
+    timers,
+    mint: makeMint(Date.now, Math.random),
+    version: 'test',
+    defaultWorkspace: join(work, 'default'),
+    workspaceRoots: [work],
+    clientFolder: options.clientFolder ?? builtClient,
+    allowedHosts: new Set(),
+    report: (error) => errors.push(error),
+    ...options.parts,
+  })
+  const { port } = await listen(['127.0.0.1'], options.port ?? 0, () => composition.makeServer())
+  return {
+    url: `http://localhost:${port}`,
+    port,
+    store,
+    composition,
+    work,
+    errors,
+    folder,
+    async end(keep = false) {
+      await composition.end()
+      if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}

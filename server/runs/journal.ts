@@ -266,7 +266,7 @@ export class Journal {
     const { type: _, call: __, state, ...more } = event
     const drafts: Draft[] = []
     for (const question of this.#questions.values()) {
-      if (question.row === row.id && question.state === 'open') drafts.push(...this.retire(question, 'expired'))
+      if (question.row === row.id && question.state === 'open') drafts.push(...this.retire(question, state === 'cancelled' ? 'run_ended' : 'expired'))
     }
     this.#forget(row)
     drafts.push({ type: 'row.closed', row: row.id, run: this.#p.run, state, duration: this.#since(row.openedAt), tool: boundTool(more) })

@@ -1,0 +1,62 @@
+import { makeScripted } from '../../server/agents/scripted'
+import { systemTimers } from '../../server/runs/timers'
+import { conformance } from './conformance'
+import { agentRig } from './rig'
+import type { Cue, ProblemKind, ToolCue } from './rig'
+
+conformance('the scripted agent', async (options) => {
+  const rig = agentRig(makeScripted({ timers: systemTimers(), scale: 0.02 }), 'scripted', options)
+  return { ...rig, message: (cues) => cues.map(directives).join(''), leftovers: async () => 0 }
+})
+
+/** A cue as directives of the scripted agent. */
+function directives(cue: Cue): string {
+  switch (cue.cue) {
+    case 'text':
+      return cue.deltas.map((delta) => `[[raw:${delta}]]`).join('')
+    case 'reasoning':
+      return `[[reason:${cue.deltas.join('')}]]`
+    case 'bytes':
+      return `[[split:${cue.text}]]`
+    case 'tools':
+      return cue.calls.every((call) => call.tool === 'shell') ? `[[ask:${cue.calls.map((call) => ('command' in call ? call.command : '')).join('||')}]]` : parallel(cue.calls)
+    case 'silence':
+      return '[[silence]]'
+    case 'problem':
+      return PROBLEMS[cue.kind]
+  }
+}
+
+/** All begun before the first has ended, ended in the other order. */
+function parallel(calls: ToolCue[]): string {
+  const begun = calls.map((call, i) => `[[tool:${call.tool === 'unknown' ? call.name : call.tool} ${JSON.stringify({ call: `c${i}`, verb: 'other', open: true })}]]`)
+  const ended = calls.map((call, i) => `[[end:c${i} ${JSON.stringify(ending(call))}]]`)
+  return begun.join('') + ended.reverse().join('')
+}
+
+function ending(call: ToolCue): object {
+  switch (call.tool) {
+    case 'read':
+      return { result: call.text }
+    case 'read_missing':
+    case 'unknown':
+      return { state: 'failed', result: 'no such thing' }
+    case 'write':
+      return { diff: `--- /dev/null\n+++ ${call.file}\n+${call.text}` }
+    case 'slow':
+      return { ms: 1_000_000 }
+    case 'shell':
+      return { output: call.command }
+  }
+}
+
+const PROBLEMS: Record<ProblemKind, string> = {
+  unauthorized: '[[error:auth_mismatch The key was refused]]',
+  rate_limited: '[[error:rate_limit Slow down]]',
+  server_error: '[[error:provider_error Internal error]]',
+  refused: '[[error:provider_unreachable connect ECONNREFUSED]]',
+  hang: '[[silence]]',
+  empty: '[[error:no_response]]',
+  cut: '[[error:provider_garbled the stream broke off]]',
+  malformed: '[[error:provider_garbled not JSON]]',
+}

@@ -5,10 +5,7 @@ import type { Transcript } from '../../contract/session'
 import type { Connection } from '../driver'
 import { headOf, readRows, readTurn, readTurns, type SessionRecord } from './records'
 
-/**
- * The end of a transcript, complete from the last turn's `pos` on: what the fold needs to go on. Rows that are still open and their turns are in it
- * wherever they stand, because settling asks for them.
- */
+/** The end of a transcript, complete from the last turn's `pos` on: what the fold needs to go on. */
 export function readTail(db: Connection, session: SessionRecord): Transcript {
   const tail = emptyTranscript()
   tail.seq = session.seq
@@ -21,8 +18,12 @@ export function readTail(db: Connection, session: SessionRecord): Transcript {
   tail.from = before ? last.pos : ''
   for (const row of readRows(db, 'sid = ? AND turn = ?', session.sid, last.id)) insertRow(tail, row)
   for (const row of readRows(db, 'sid = ? AND pos > ?', session.sid, last.pos)) take(db, session.sid, tail, row)
-  for (const row of readRows(db, 'sid = ? AND open = 1', session.sid)) take(db, session.sid, tail, row)
   return tail
+}
+
+/** Brings in the rows that are open in earlier turns too, because settling asks for them. */
+export function takeOpen(db: Connection, sid: number, tail: Transcript): void {
+  for (const row of readRows(db, 'sid = ? AND open = 1', sid)) take(db, sid, tail, row)
 }
 
 /** Brings an older row, and its turn, into the tail, so that the fold can apply an event that names it. Unknown ids are left out. */

@@ -70,12 +70,12 @@ function create(db: Connection, sessions: HeldSessions, event: EventOf<'session.
   return held
 }
 
-/** The fence (law 6): an event of a run is taken only from the run that is live, under its generation; a new run only under a higher one, when none is live. */
+/** The fence (law 6): an event of a run is taken only from the run that is live, under its generation; a new run only under the next one, when none is live. */
 function fence({ record }: Held, entry: Append, event: Event): void {
   const run = runOf(event)
   if (run === undefined) return
   if (event.type === 'run.started') {
-    if (event.generation !== entry.generation || event.generation <= record.generation || record.run !== null) throw new StoreRefusal('stale_generation')
+    if (event.generation !== entry.generation || event.generation !== record.generation + 1 || record.run !== null) throw new StoreRefusal('stale_generation')
   } else if (run !== record.run || entry.generation !== record.generation) throw new StoreRefusal('stale_generation')
 }
 

@@ -3,7 +3,7 @@ import type { Row } from '../../contract/rows'
 import type { Transcript } from '../../contract/session'
 import type { Connection } from '../driver'
 import { readSession, type SessionRecord } from '../read/records'
-import { readTail, takeRow, takeTurn } from '../read/tail'
+import { readTail, takeOpen, takeRow, takeTurn } from '../read/tail'
 
 /** What the writer keeps of a session between two appends; always what the database says, or dropped. */
 export interface Held {
@@ -45,8 +45,7 @@ export class HeldSessions {
 
   /** Reads the tail of a session again, after its end was retracted or has become long. */
   renew(held: Held): void {
-    held.tail = readTail(this.db, held.record)
-    held.open = openRows(held.tail)
+    Object.assign(held, this.#end(held.record))
   }
 
   /** A tail that has grown over several turns is cut back to the last one. */
@@ -57,9 +56,14 @@ export class HeldSessions {
   #read(id: string): Held | undefined {
     const record = readSession(this.db, id)
     if (!record) return undefined
-    const tail = readTail(this.db, record)
     const entry = this.db.get<{ entry: string }>('SELECT entry FROM list WHERE sid = ?', record.sid)?.entry ?? null
-    return { record: { ...record }, tail, open: openRows(tail), entry }
+    return { record: { ...record }, ...this.#end(record), entry }
+  }
+
+  #end(record: SessionRecord): Pick<Held, 'tail' | 'open'> {
+    const tail = readTail(this.db, record)
+    takeOpen(this.db, record.sid, tail)
+    return { tail, open: openRows(tail) }
   }
 
   #keep(id: string, held: Held): void {

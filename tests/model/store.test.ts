@@ -1,0 +1,95 @@
+import { rmSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { emptyTranscript, fold, merge } from '../../server/contract/fold'
+import { entryOf } from '../../server/contract/listing'
+import type { Transcript } from '../../server/contract/session'
+import type { Committed, Store } from '../../server/store/port'
+import { arbitraryHistory, type History } from '../support/history'
+import { checkInvariants } from '../support/invariants'
+import { freshFolder, openTestStore } from '../support/store-thread'
+
+const HISTORIES = 200
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+/** What the tables hold, as a whole and as a client that asks without a cursor sees it. */
+async function whole(store: Store, session: string): Promise<Transcript> {
+  const value = emptyTranscript()
+  const state = (await store.load(session))!
+  if (state.deleted) return { ...value, deleted: true, seq: state.seq }
+  merge(value, (await store.window(session, { limit: 10_000 }))!, 'window')
+  return value
+}
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  if (!isDeepStrictEqual(actual, expected)) expect({ what, value: actual }).toEqual({ what, value: expected })
+}
+
+/** A window of a few rows: complete from its `from` on, with the turns of its rows. */
+async function windowHolds(store: Store, session: string, value: Transcript, limit: number): Promise<void> {
+  const window = (await store.window(session, { limit }))!
+  const ids = value.order.slice(Math.max(0, value.order.length - limit))
+  same(window.rows, ids.map((id) => value.rows.get(id)), 'rows of a window')
+  same(window.from, ids.length < value.order.length ? value.rows.get(ids[0]!)!.pos : '', 'from of a window')
+  same(new Map(window.turns.map((turn) => [turn.id, turn])), new Map(ids.map((id) => value.turns.get(value.rows.get(id)!.turn)!).map((turn) => [turn.id, turn])), 'turns of a window')
+}
+
+test(`the tables are the fold after every commit and every reopening, and so is catch-up from any cursor (${HISTORIES} histories, seed ${SEED})`, async () => {
+  console.log(`store model: ${HISTORIES} histories, seed ${SEED}`)
+  await fc.assert(fc.asyncProperty(arbitraryHistory({ steps: 30 }), fc.integer({ min: 1, max: 6 }), async (history: History, limit: number) => {
+    const folder = freshFolder('model')
+    const { session } = history
+    // What clients hold who saw everything up to a cursor: the whole value at each revision.
+    const seen: { rev: number; value: Transcript }[] = []
+    const committed: Committed[] = []
+    let value = emptyTranscript()
+    try {
+      for (const append of history.appends) {
+        const store = await openTestStore({ folder })
+        try {
+          store.onCommit((batch) => committed.push(...batch))
+          const { rev } = await store.append({ ...append, urgency: 'now' })
+          value = fold(value, append.events)
+          seen.push({ rev, value })
+          same(await whole(store, session), value, 'the tables')
+          if (!value.deleted) await windowHolds(store, session, value, limit)
+          await catchUps(store, session, seen, value)
+          await logHolds(store, session, committed, value)
+          const entries = await store.list({ profile: 'default', limit: 10 })
+          same(entries.entries.map(({ rev: _, ...fields }) => fields), [entryOf(value)].filter((entry) => entry !== null), 'the list')
+          const state = (await store.load(session))!
+          same(checkInvariants(state.tail), [], 'the tail')
+          same(await store.unsettled(), [...value.turns.values()].some((turn) => turn.runs.at(-1)?.state !== undefined && turn.runs.at(-1)!.state !== 'settled') ? [session] : [], 'unsettled')
+        } finally {
+          await store.close()
+        }
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }), { numRuns: HISTORIES, seed: SEED })
+})
+
+async function catchUps(store: Store, session: string, seen: { rev: number; value: Transcript }[], value: Transcript): Promise<void> {
+  for (const { rev, value: then } of seen) {
+    const changes = await store.changes(session, { after: String(rev), from: '', limit: 60 })
+    if (value.deleted) {
+      same(changes, null, 'changes of a deleted session')
+      continue
+    }
+    const reader = fold(then, [])
+    merge(reader, changes!, 'after')
+    same(reader, value, `catch-up from ${rev}`)
+  }
+}
+
+/** The log replays to the value, and what a reader is replayed is what the listener was told. */
+async function logHolds(store: Store, session: string, committed: Committed[], value: Transcript): Promise<void> {
+  const replayed = await store.since({ after: 0, upTo: await store.head(), session, profile: 'default', limit: 1000 })
+  if (value.deleted) return void same(replayed!.map(({ removed }) => removed), [true], 'replay of a deleted session')
+  same(replayed!.map(({ rev, events }) => ({ rev, events })), committed.map(({ rev, events }) => ({ rev, events })), 'replay')
+  const last = committed.filter(({ entry }) => entry).at(-1)!
+  same(replayed!.find(({ rev }) => rev === last.rev)!.entry, last.entry, 'the last list entry')
+  same(fold(emptyTranscript(), await store.events(session, { afterSeq: 0, limit: 10_000 })), value, 'the log')
+}

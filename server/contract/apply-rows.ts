@@ -73,9 +73,11 @@ export function raiseApproval(value: Transcript, event: EventOf<'approval.raised
   })
 }
 
+/** An answer that did not reach the agent is retired after it was decided (spec/log.md §9); nothing follows a retirement. */
 export function endApproval(value: Transcript, event: EventOf<'approval.decided'> | EventOf<'approval.retired'>, touched: Touched): boolean {
   return change(value, event, (row) => {
-    if (!asks(row) || row.approval?.id !== event.approval || row.approval.state !== 'open') return null
+    if (!asks(row) || row.approval?.id !== event.approval || row.approval.state === 'retired') return null
+    if (event.type === 'approval.decided' && row.approval.state !== 'open') return null
     touched.rows.add(row.id)
     const end: ApprovalState =
       event.type === 'approval.decided'

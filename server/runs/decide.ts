@@ -56,7 +56,7 @@ async function answer(run: LiveRun, question: OpenQuestion, choice: Choice): Pro
     if (question.own) run.ledger.push({ drafts: run.journal.closing(row, questionState({ state: 'decided', kind: choice.kind })), generation: run.generation })
     return
   }
-  if (delivery.code === 'question_gone') {
+  if (delivery.code === 'question_gone' || !run.journal.isLive(row)) {
     await run.ledger.write({ drafts: run.journal.retire(question, 'expired'), generation: run.generation })
     throw gone()
   }

@@ -109,7 +109,7 @@ export class Journal {
         return this.#raise(event.question, event.call, event.request)
       case 'question.withdrawn':
         for (const question of this.#questions.values()) {
-          if (question.question === event.question && question.state === 'open') this.#push(this.retire(question, event.why))
+          if (question.question === event.question && unanswered(question)) this.#push(this.retire(question, event.why))
         }
         return
       case 'usage':
@@ -123,6 +123,11 @@ export class Journal {
       case 'context':
         return this.#keep(event.messages)
     }
+  }
+
+  /** True while a row may still change. */
+  isLive(row: string): boolean {
+    return this.#live.has(row)
   }
 
   /** A row that says something about the run; born done. */
@@ -177,7 +182,7 @@ export class Journal {
   close(outcome: RunOutcome): { drafts: Draft[]; context: ContextItem[]; finalRow?: string; firstToken?: number; total: number; usage?: Usage } {
     const drafts: Draft[] = []
     for (const question of this.#questions.values()) {
-      if (question.state === 'open' || question.state === 'deciding') drafts.push(...this.retire(question, 'run_ended'))
+      if (unanswered(question)) drafts.push(...this.retire(question, 'run_ended'))
     }
     for (const row of [...this.#live.values()]) {
       const whole = row.kind !== 'tool'
@@ -266,7 +271,7 @@ export class Journal {
     const { type: _, call: __, state, ...more } = event
     const drafts: Draft[] = []
     for (const question of this.#questions.values()) {
-      if (question.row === row.id && question.state === 'open') drafts.push(...this.retire(question, state === 'cancelled' ? 'run_ended' : 'expired'))
+      if (question.row === row.id && unanswered(question)) drafts.push(...this.retire(question, state === 'cancelled' ? 'run_ended' : 'expired'))
     }
     this.#forget(row)
     drafts.push({ type: 'row.closed', row: row.id, run: this.#p.run, state, duration: this.#since(row.openedAt), tool: boundTool(more) })
@@ -323,4 +328,9 @@ export class Journal {
   #since(at: number): number {
     return Math.max(0, Math.round(this.#p.timers.monotonic() - at))
   }
+}
+
+/** No answer to it is in the log yet. */
+function unanswered(question: OpenQuestion): boolean {
+  return question.state === 'open' || question.state === 'deciding'
 }

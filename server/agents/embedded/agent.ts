@@ -1,0 +1,175 @@
+import type { ApprovalRequest } from '../../contract/approvals'
+import type { RunProblem, RunProblemCode } from '../../contract/problems'
+import type { EndpointMissing, Models } from '../../models/port'
+import { makeCaller } from '../../models/http'
+import type { ProfileContext } from '../../profiles/context'
+import type { Agent, AgentEvent, AgentSession, Capability, Delivery, ModelOffer, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
+import { runLoop } from './loop'
+import { fromStored, type Message } from './messages'
+import { systemPrompt } from './prompt'
+import { makeProvider, type Provider } from './provider'
+import { makeTools } from './tools/catalogue'
+import type { Processes } from './tools/child'
+import { rootOf } from './tools/confine'
+import type { Tool } from './tools/tool'
+
+/** Name of the agent towards people and in `agent.bound`. */
+export const EMBEDDED = { kind: 'embedded', name: 'Talaria' } as const
+
+const CAPABILITIES: Capability[] = ['reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'stop', 'models', 'usage', 'workspace']
+
+export interface EmbeddedDeps {
+  models: Models
+  timers: Timers
+  /** Where started process groups are recorded; the store's. */
+  processes: Processes
+  /** The server's environment, of which commands get an allowed part. */
+  env: Readonly<Record<string, string | undefined>>
+  version: string
+  /** ms that a model may be silent; 10 minutes (spec/agents.md §4). */
+  silence?: number
+  /** Steps of a turn. */
+  steps?: number
+}
+
+/**
+ * The agent that needs no other software (spec/agents.md §1): our loop over a model endpoint, with the workspace tools. Its history is the context that
+ * `runs/` keeps; it is read anew at each turn, so that a retry or an edit needs nothing of this adapter.
+ */
+export function makeEmbedded(deps: EmbeddedDeps): Agent {
+  const caller = makeCaller()
+  const provider = makeProvider({ call: caller.call, timers: deps.timers, silence: deps.silence ?? 600_000 })
+  const tools = makeTools({ timers: deps.timers, processes: deps.processes, env: deps.env })
+  const open = new Set<AgentSession>()
+  return {
+    kind: 'embedded',
+    probe: async (profile) => {
+      const model = await deps.models.defaultModel(profile)
+      if (!model || model.provider === 'scripted') return { state: 'unavailable', code: 'no_model', words: (await deps.models.status(profile)).reason ?? 'No model is connected.' }
+      return { state: 'ready', agent: { ...EMBEDDED, version: deps.version }, capabilities: CAPABILITIES, model }
+    },
+    open: async (opening, sink) => {
+      const session = openSession(deps, provider, tools, opening, sink, () => open.delete(session))
+      open.add(session)
+      return session
+    },
+    models: (profile) => offers(deps.models, profile),
+    end: async () => {
+      await Promise.all([...open].map((session) => session.close()))
+      await caller.end()
+    },
+  }
+}
+
+async function offers(models: Models, profile: ProfileContext): Promise<ModelOffer[]> {
+  const { groups } = await models.offers(profile)
+  return groups
+    .filter((group) => group.source !== 'scripted')
+    .flatMap((group) => [...group.models, ...group.extra_models].map((m) => ({ ref: { provider: group.provider_id, id: m.id }, label: m.label, contextSize: m.context_size })))
+}
+
+/** One live turn. */
+interface Live { abort: AbortController; reason: 'person' | 'server' | 'delete' | 'store_failed' | null; questions: Map<string, (choice: 'once' | 'deny' | 'stopped') => void>; ended: Promise<void> }
+
+function openSession(deps: EmbeddedDeps, provider: Provider, tools: Tool[], opening: Opening, sink: Sink, closed: () => void): AgentSession {
+  let live: Live | null = null
+  let asked = 0
+
+  const turn = async (input: TurnInput): Promise<TurnEnd> => {
+    if (live) return { outcome: 'failed', problem: { code: 'error', words: 'Another turn of this chat is still running.' } }
+    let done = (): void => undefined
+    const now: Live = { abort: new AbortController(), reason: null, questions: new Map(), ended: new Promise((resolve) => (done = resolve)) }
+    live = now
+    const emit = async (event: AgentEvent): Promise<void> => void (await sink(event))
+    const ask = async (call: string, request: ApprovalRequest): Promise<'once' | 'deny' | 'stopped'> => {
+      if (now.abort.signal.aborted) return 'stopped'
+      const question = `${input.run}:${++asked}`
+      const answer = new Promise<'once' | 'deny' | 'stopped'>((resolve) => now.questions.set(question, resolve))
+      await emit({ type: 'question.raised', question, call, request })
+      const choice = await answer
+      now.questions.delete(question)
+      return choice
+    }
+    try {
+      const end = await begin(deps, provider, tools, opening, input, { emit, ask, signal: now.abort.signal })
+      return now.reason === 'server' || now.reason === 'store_failed' ? { ...end, outcome: 'interrupted' } : end
+    } catch (error) {
+      return { outcome: 'failed', problem: { code: 'error', words: (error as Error).message.slice(0, 1200) } }
+    } finally {
+      live = null
+      done()
+    }
+  }
+  const stop = async (reason: 'person' | 'server' | 'delete' | 'store_failed'): Promise<void> => {
+    if (!live) return
+    live.reason ??= reason
+    live.abort.abort()
+    for (const answer of live.questions.values()) answer('stopped')
+  }
+  const decide = async (question: string, choice: string): Promise<Delivery> => {
+    if (!live) return { state: 'refused', code: 'not_running' }
+    const answer = live.questions.get(question)
+    if (!answer || live.abort.signal.aborted) return { state: 'refused', code: 'question_gone' }
+    if (choice !== 'once' && choice !== 'deny') return { state: 'refused', code: 'unsupported' }
+    live.questions.delete(question)
+    answer(choice)
+    return { state: 'delivered' }
+  }
+  return {
+    turn, decide, stop,
+    close: async () => {
+      const last = live?.ended
+      await stop('server')
+      await last
+      closed()
+    },
+  }
+}
+
+async function begin(
+  deps: EmbeddedDeps, provider: Provider, tools: Tool[], opening: Opening, input: TurnInput,
+  io: { emit(event: AgentEvent): Promise<void>; ask(call: string, request: ApprovalRequest): Promise<'once' | 'deny' | 'stopped'>; signal: AbortSignal },
+): Promise<TurnEnd> {
+  const keep = (messages: Message[]): Promise<void> => io.emit({ type: 'context', messages })
+  const stored = fromStored(await opening.context())
+  // Of an earlier attempt at this turn only the person's message may stand.
+  const before = stored.filter((item) => item.turn !== input.turn).map((item) => item.message)
+  const kept = stored.some((item) => item.turn === input.turn && item.message.role === 'user')
+  const history: Message[] = [...before, { role: 'user', text: input.text }]
+  if (!kept) await keep([{ role: 'user', text: input.text }])
+
+  let root: string
+  try {
+    root = await rootOf(opening.cwd)
+  } catch (error) {
+    return failed('error', (error as Error).message)
+  }
+  const model = input.model ?? opening.model ?? (await deps.models.defaultModel(opening.profile))
+  if (!model) return failed('no_model', (await deps.models.status(opening.profile)).reason ?? 'No model is connected.')
+  const endpoint = await deps.models.endpoint(opening.profile, model)
+  if (endpoint.state === 'missing') return { outcome: 'failed', problem: problemOf(endpoint) }
+
+  const used = new Set(stored.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []).map((call) => call.id) : [])))
+  return await runLoop({
+    provider, endpoint, tools, history, io, keep, steps: deps.steps,
+    scope: { root, session: opening.session, run: input.run },
+    system: systemPrompt({ root, tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })), today: new Date(deps.timers.now()).toISOString().slice(0, 10) }),
+    callId: (given, step) => {
+      const id = used.has(given) ? `${given}_${input.run.slice(-6)}_${step}` : given
+      let unique = id
+      for (let n = 2; used.has(unique); n++) unique = `${id}_${n}`
+      used.add(unique)
+      return unique
+    },
+  })
+}
+
+function problemOf(missing: EndpointMissing): RunProblem {
+  const code: RunProblemCode = missing.code === 'needs_key' || missing.code === 'sign_in' ? 'auth_mismatch' : missing.code === 'model_unknown' ? 'model_not_found' : missing.code === 'no_model' ? 'no_model' : 'agent_unavailable'
+  return { code, words: missing.words, ...(missing.hint !== undefined && { hint: missing.hint }) }
+}
+
+function failed(code: RunProblemCode, words: string): TurnEnd {
+  return { outcome: 'failed', problem: { code, words } }
+}
+

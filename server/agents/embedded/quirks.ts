@@ -1,0 +1,34 @@
+import type { Endpoint } from '../../models/port'
+import type { Quirks } from './dialect'
+
+/** Providers known to demand their reasoning back with tool turns; others refuse unknown fields (R228). */
+const WANTS_REASONING = /deepseek|moonshot|kimi|xiaomimimo|mimo/i
+
+/**
+ * What each provider and model cannot take. A refusal that names a field teaches us once; the same request goes again without it, before anything
+ * was shown. Nothing else is ever repeated.
+ */
+export function makeQuirks(): { of(endpoint: Endpoint): Quirks; teach(endpoint: Endpoint, words: string): boolean } {
+  const learned = new Map<string, Quirks>()
+  const keyOf = (endpoint: Endpoint): string => `${endpoint.baseUrl} ${endpoint.model}`
+  const of = (endpoint: Endpoint): Quirks => ({ echoReasoning: WANTS_REASONING.test(`${endpoint.baseUrl} ${endpoint.model}`), ...learned.get(keyOf(endpoint)) })
+  return {
+    of,
+    teach: (endpoint, words) => {
+      const now = of(endpoint)
+      const lesson = lessonOf(words, now)
+      if (!lesson) return false
+      learned.set(keyOf(endpoint), { ...learned.get(keyOf(endpoint)), ...lesson })
+      return true
+    },
+  }
+}
+
+function lessonOf(words: string, now: Quirks): Quirks | null {
+  if (/stream_options|include_usage/i.test(words) && !now.noUsageOption) return { noUsageOption: true }
+  if (/reasoning_content/i.test(words)) return { echoReasoning: !now.echoReasoning }
+  if (/does not support (?:tools|function calling)|tool(?:s| use)? (?:is|are) not supported/i.test(words) && !now.noTools) return { noTools: true }
+  const most = /max_tokens:? ?\d* ?(?:>|is too large|must be less than or equal to)[^\d]*(\d+)/i.exec(words)
+  const limit = most ? Number(most[1]) : 0
+  return limit > 0 && now.maxTokens !== limit ? { maxTokens: limit } : null
+}

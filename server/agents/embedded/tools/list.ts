@@ -1,0 +1,47 @@
+import { opendir, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { find } from './confine'
+import { numberArg, schema, shown, textArg, ToolFault, type Tool } from './tool'
+
+const MOST = 500
+
+/** Names in a folder; links are named as links and never entered. */
+export const list: Tool = {
+  name: 'list',
+  verb: 'list',
+  description: 'List the files and folders in a folder of the workspace. Folders end with a slash.',
+  parameters: schema({ path: { type: 'string', description: 'Folder, relative to the workspace. Default: the workspace itself.' }, depth: { type: 'integer', description: 'How many levels, 1 to 4. Default 1.' } }, []),
+  target: (args) => shown(args, 'path') ?? '.',
+  prepare: async (args, { root }) => {
+    const path = textArg(args, 'path', '.')
+    const depth = numberArg(args, 'depth', 1, 1, 4)
+    const found = await find(root, path)
+    if (found.kind !== 'folder') throw new ToolFault(`${path} is not a folder.`)
+    return {
+      run: async ({ signal }) => {
+        const names: string[] = []
+        const more = await walk(found.real, '', depth, names, signal)
+        const text = names.length === 0 ? 'The folder is empty.' : names.join('\n')
+        return { state: 'done', result: more ? `${text}\n(more than ${MOST}: list a folder inside)` : text, cut: more }
+      },
+    }
+  },
+}
+
+async function walk(folder: string, prefix: string, depth: number, out: string[], signal: AbortSignal): Promise<boolean> {
+  const entries: { name: string; kind: 'folder' | 'link' | 'file' }[] = []
+  for await (const entry of await opendir(folder)) {
+    signal.throwIfAborted()
+    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'folder' : entry.isSymbolicLink() ? 'link' : 'file' })
+    if (entries.length > MOST * 4) break
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const { name, kind } of entries) {
+    if (out.length >= MOST) return true
+    if (kind === 'link') out.push(`${prefix}${name} -> ${await readlink(join(folder, name)).catch(() => '?')}`)
+    else out.push(`${prefix}${name}${kind === 'folder' ? '/' : ''}`)
+    if (kind !== 'folder' || depth <= 1 || name === '.git' || name === 'node_modules') continue
+    if (await walk(join(folder, name), `${prefix}${name}/`, depth - 1, out, signal)) return true
+  }
+  return false
+}

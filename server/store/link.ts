@@ -10,8 +10,10 @@ export interface Link<V extends Verbs> {
   close(): Promise<void>
 }
 
+export type StartThread = (data: ThreadData) => Promise<Link<Verbs>>
+
 /** Starts a thread and waits until its database is open. Rejects with `StoreUnopened`. What is asked of a thread that has died, or dies, rejects with `StoreFault`. */
-export function startThread<V extends Verbs>(url: URL, data: ThreadData): Promise<Link<V>> {
+export function startThread(url: URL, data: ThreadData): Promise<Link<Verbs>> {
   const worker = new Worker(url, { workerData: data, name: `store-${data.role}`, execArgv: [] })
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
   let next = 0
@@ -37,7 +39,7 @@ export function startThread<V extends Verbs>(url: URL, data: ThreadData): Promis
 
   return new Promise((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
-      if ('opened' in message) return resolve({ opened: message, call: call as Link<V>['call'], close })
+      if ('opened' in message) return resolve({ opened: message, call: call as Link<Verbs>['call'], close })
       if ('unopened' in message) return reject(new StoreUnopened(message.unopened.why, message.unopened.words))
       const asked = waiting.get(message.id)
       waiting.delete(message.id)

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import type { Clock, Random } from '../contract/ids'
 import { Group, type Timers } from './group'
-import { startThread, type Link } from './link'
+import { startThread, type Link, type StartThread } from './link'
 import type { Committed, Store, StoreStats } from './port'
 import type { READS, ThreadData, WRITES } from './protocol'
 
@@ -21,6 +21,8 @@ export interface StoreOptions {
   maxBytes?: number
   /** The built thread; beside this file in the built server. */
   threadUrl?: URL
+  /** How a thread is started; real ones unless said otherwise. */
+  start?: StartThread
 }
 
 const wallTimers: Timers = { set: (run, ms) => setTimeout(run, ms), clear: (timer) => clearTimeout(timer as NodeJS.Timeout) }
@@ -37,11 +39,12 @@ export async function openStore(opts: StoreOptions): Promise<Store> {
     role: 'writer', folder: opts.folder, now: opts.clock(), fresh: freshId(opts.random), version: opts.version, store: '',
     ...(opts.maxBytes !== undefined && { maxBytes: opts.maxBytes }),
   }
-  const writer = await startThread<typeof WRITES>(url, data)
+  const start = opts.start ?? ((role: ThreadData) => startThread(url, role))
+  const writer = (await start(data)) as Link<typeof WRITES>
   const store = writer.opened.store
   try {
-    const readers = await Promise.all(Array.from({ length: opts.readers ?? 1 }, () => startThread<typeof READS>(url, { ...data, role: 'reader', store })))
-    return new ThreadedStore(store, writer, readers, opts)
+    const readers = await Promise.all(Array.from({ length: opts.readers ?? 1 }, () => start({ ...data, role: 'reader', store })))
+    return new ThreadedStore(store, writer, readers as Link<typeof READS>[], opts)
   } catch (error) {
     await writer.close()
     throw error

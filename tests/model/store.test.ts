@@ -8,6 +8,7 @@ import type { Transcript } from '../../server/contract/session'
 import type { Committed, Store } from '../../server/store/port'
 import { arbitraryHistory, type History } from '../support/history'
 import { checkInvariants } from '../support/invariants'
+import { startInline } from '../support/store-inline'
 import { freshFolder, openTestStore } from '../support/store-thread'
 
 const HISTORIES = 200
@@ -46,7 +47,7 @@ test(`the tables are the fold after every commit and every reopening, and so is 
     let value = emptyTranscript()
     try {
       for (const append of history.appends) {
-        const store = await openTestStore({ folder })
+        const store = await openTestStore({ folder, start: startInline })
         try {
           store.onCommit((batch) => committed.push(...batch))
           const { rev } = await store.append({ ...append, urgency: 'now' })

@@ -10,7 +10,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Opens a real store from the sources: the thread is built once for the state that the sources are in. */
 export async function openTestStore(opts: Partial<StoreOptions> & { folder: string }): Promise<Store> {
-  return openStore({ clock: Date.now, random: Math.random, version: 'test', threadUrl: pathToFileURL(await built('server/store/thread.ts')), ...opts })
+  const threads = opts.start ? {} : { threadUrl: pathToFileURL(await built('server/store/thread.ts')) }
+  return openStore({ clock: Date.now, random: Math.random, version: 'test', ...threads, ...opts })
 }
 
 /** A new folder under the system's temporary one. */

@@ -1,0 +1,276 @@
+import { createEffect, createMemo, createSignal, Match, on, onCleanup, onMount, Show, Switch } from 'solid-js'
+import { t } from '../../i18n'
+import { running } from '../../i18n/format'
+import type { ModelsAnswer } from '../../server/contract/models'
+import type { ModelRef } from '../../server/contract/session'
+import { refusalOf } from '../shell/reason'
+import { Busy } from '../ui/busy'
+import { Icon } from '../ui/icon'
+import { now } from '../ui/now'
+import type { Drafts } from './drafts'
+import { sends } from './enter'
+import { ModelPicker } from './model-picker'
+import { primaryOf } from './primary'
+
+/** What the frame may ask of the box. */
+export interface ComposerHandle {
+  focus: () => void
+  /** Puts text into the box, in front of nothing: it replaces what stands there only when that is empty. */
+  put: (text: string) => void
+  openModels: () => void
+}
+
+export interface ComposerProps {
+  /** The chat whose draft stands in the box: a session, or `new`. */
+  chat: string
+  placeholder: string
+  workspace: string | null
+  model: ModelRef | null
+  scripted: boolean
+  /** The live run of this chat. */
+  run: { stopping: boolean; since: number } | null
+  online: boolean
+  ready: boolean
+  phone: boolean
+  fingers: boolean
+  skew: number
+  drafts: Drafts
+  /** Resolves when the server has taken the message; the same key never sends twice. */
+  send: (text: string, key: string) => Promise<void>
+  stop: () => Promise<void>
+  models: () => Promise<ModelsAnswer>
+  onModel: (model: ModelRef) => void
+  onManage: () => void
+  onSent: () => void
+  announce: (text: string) => void
+  handle?: (handle: ComposerHandle) => void
+}
+
+interface Failed { reason: string; text: string; restored: boolean }
+
+/** The message box: text, place, model and the one button whose meaning follows the chat (design/LANGUAGE.md §8). */
+export function Composer(props: ComposerProps) {
+  let box!: HTMLTextAreaElement
+  let modelChip!: HTMLButtonElement
+  const [text, setText] = createSignal('')
+  const [failed, setFailed] = createSignal<Failed | null>(null)
+  const [sending, setSending] = createSignal(new Set<string>())
+  const [stopAsked, setStopAsked] = createSignal(false)
+  const [focused, setFocused] = createSignal(false)
+  const [models, setModels] = createSignal(false)
+
+  createEffect(
+    on(
+      () => props.chat,
+      (chat) => {
+        setText('')
+        setFailed(null)
+        setStopAsked(false)
+        void props.drafts.load(chat).then((draft) => {
+          if (chat === props.chat && text() === '' && !sending().has(chat)) setText(draft.text)
+        })
+      },
+    ),
+  )
+  // A stop is asked once; the next run starts with a fresh button.
+  createEffect(() => {
+    if (!props.run) setStopAsked(false)
+  })
+
+  const primary = createMemo(() =>
+    primaryOf({
+      text: text(),
+      working: props.run !== null,
+      stopping: props.run !== null && (props.run.stopping || stopAsked()),
+      online: props.online,
+      ready: props.ready,
+      sending: sending().has(props.chat),
+    }),
+  )
+  const type = (value: string) => {
+    setText(value)
+    props.drafts.note(props.chat, value)
+  }
+  const submit = async () => {
+    const chat = props.chat
+    const now = primary()
+    if (now.act !== 'send') {
+      if (now.act === 'stop' && text().trim()) props.announce(t('composer.working'))
+      else if (now.act === 'off') props.announce(now.name)
+      return
+    }
+    const message = text().trim()
+    const key = props.drafts.claim(chat, message)
+    setFailed(null)
+    setText('')
+    setSending((all) => new Set(all).add(chat))
+    try {
+      await props.send(message, key)
+      props.drafts.settle(chat, key)
+      if (chat === props.chat) props.onSent()
+    } catch (error) {
+      const here = chat === props.chat
+      const restored = here ? text() === '' : true
+      if (here && restored) setText(message)
+      if (here) {
+        setFailed({ reason: refusalOf(error), text: message, restored })
+        props.announce(`${t('composer.failed')} ${refusalOf(error)}`)
+      }
+    } finally {
+      setSending((all) => {
+        const rest = new Set(all)
+        rest.delete(chat)
+        return rest
+      })
+    }
+  }
+  const stop = async () => {
+    setStopAsked(true)
+    try {
+      await props.stop()
+    } catch {
+      setStopAsked(false)
+    }
+  }
+  const press = () => {
+    if (primary().act === 'stop') void stop()
+    else void submit()
+  }
+  // Engines without `field-sizing` grow the box by hand.
+  const grow = () => {
+    if (CSS.supports?.('field-sizing', 'content')) return
+    box.style.setProperty('block-size', 'auto')
+    box.style.setProperty('block-size', `${box.scrollHeight}px`)
+  }
+  createEffect(on(text, grow, { defer: true }))
+  onMount(() => {
+    props.handle?.({
+      focus: () => box.focus(),
+      put: (value) => {
+        if (text().trim() === '') type(value)
+        box.focus()
+        box.setSelectionRange(box.value.length, box.value.length)
+      },
+      openModels: () => setModels(true),
+    })
+    const keep = () => props.drafts.flush()
+    const hidden = () => {
+      if (document.visibilityState === 'hidden') keep()
+    }
+    addEventListener('pagehide', keep)
+    document.addEventListener('visibilitychange', hidden)
+    onCleanup(() => {
+      keep()
+      removeEventListener('pagehide', keep)
+      document.removeEventListener('visibilitychange', hidden)
+    })
+  })
+
+  const rest = () => props.phone && !focused() && text() === '' && !models()
+  const folder = () => props.workspace?.split(/[\\/]/).filter(Boolean).at(-1) ?? props.workspace
+  return (
+    <>
+      <Show when={failed()}>
+        {(what) => (
+          <div class="strip bad" role="alert">
+            <Icon name="circle-alert" size="s" />
+            <span class="grow">
+              <b>{t('composer.failed')}</b> {what().reason} <Show when={what().restored}>{t('composer.failed.keep')}</Show>
+            </span>
+            <button type="button" class="ib s" aria-label={t('shell.close')} onClick={() => setFailed(null)}>
+              <Icon name="x" size="s" />
+            </button>
+          </div>
+        )}
+      </Show>
+      <form
+        class="comp"
+        classList={{ rest: rest() }}
+        onSubmit={(event) => {
+          event.preventDefault()
+          press()
+        }}
+        onFocusIn={() => setFocused(true)}
+        onFocusOut={(leave) => {
+          if (!(leave.relatedTarget instanceof Node && leave.currentTarget.contains(leave.relatedTarget))) setFocused(false)
+        }}
+      >
+        <textarea
+          ref={box}
+          id="message"
+          rows={1}
+          aria-label={t('composer.label')}
+          placeholder={props.placeholder}
+          dir="auto"
+          value={text()}
+          enterkeyhint={props.fingers ? 'enter' : 'send'}
+          onInput={(input) => type(input.currentTarget.value)}
+          onKeyDown={(key) => {
+            if (!sends(key, props.fingers)) return
+            key.preventDefault()
+            void submit()
+          }}
+        />
+        <div class="ctl">
+          <Show when={props.workspace}>
+            {(path) => (
+              <span class="chip place" title={path()}>
+                <Icon name="folder" />
+                <span>
+                  <span class="sr">{t('composer.workspace', { path: path() })}</span>
+                  <span aria-hidden="true">{folder()}</span>
+                </span>
+              </span>
+            )}
+          </Show>
+          <span class="grow" />
+          <Show when={!props.online && text().trim() !== ''} fallback={<Show when={props.run}>{(run) => <Working since={run().since} skew={props.skew} />}</Show>}>
+            <span class="say cut">{t('composer.offline.short')}</span>
+          </Show>
+          <button
+            ref={modelChip}
+            type="button"
+            class="chip model"
+            aria-haspopup="dialog"
+            aria-expanded={models()}
+            aria-label={props.model ? t('composer.model.name', { model: props.model.id }) : t('composer.model.none')}
+            onClick={() => setModels(!models())}
+          >
+            <span>{props.scripted ? t('connect.tag.scripted') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
+            <Icon name="chevron-down" size="s" />
+          </button>
+          <button type="submit" class="go" aria-disabled={primary().act === 'off' ? 'true' : undefined} aria-label={primary().name} title={primary().name}>
+            <Switch fallback={<Icon name="arrow-up" size="s" />}>
+              <Match when={look() === 'stop'}>
+                <span class="sq" />
+              </Match>
+              <Match when={look() === 'busy'}>
+                <Busy />
+              </Match>
+            </Switch>
+          </button>
+        </div>
+      </form>
+      <Show when={models()}>
+        <ModelPicker
+          anchor={modelChip}
+          current={props.model}
+          load={() => props.models()}
+          onChoose={(model) => props.onModel(model)}
+          onManage={() => props.onManage()}
+          onClose={() => setModels(false)}
+        />
+      </Show>
+    </>
+  )
+
+  function look(): 'arrow' | 'stop' | 'busy' {
+    const it = primary()
+    return it.act === 'stop' ? 'stop' : it.act === 'off' ? it.look : 'arrow'
+  }
+}
+
+function Working(props: { since: number; skew: number }) {
+  const at = now.second()
+  return <span class="say cut">{t('session.working', { time: running(at() + props.skew - props.since) })}</span>
+}

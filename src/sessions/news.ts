@@ -1,0 +1,62 @@
+import { t, type MessageKey } from '../../i18n'
+import type { ListEntry } from '../../server/contract/listing'
+import type { RunProblemCode } from '../../server/contract/problems'
+
+/** What a row says beside its title: the second line, in words, and the state at the end of its name. A quiet chat says nothing. */
+export interface RowNews {
+  state: 'quiet' | 'needs' | 'working' | 'unread' | 'failed' | 'notHere'
+  line?: string
+  tone?: 'need' | 'bad'
+  /** Spoken after the title. */
+  spoken?: string
+}
+
+const PROBLEM_LINES: Partial<Record<RunProblemCode, MessageKey>> = {
+  quota_exhausted: 'list.problem.quota_exhausted',
+  rate_limit: 'list.problem.rate_limit',
+  auth_mismatch: 'list.problem.auth_mismatch',
+  model_not_found: 'list.problem.model_not_found',
+  no_response: 'list.problem.no_response',
+  provider_unreachable: 'list.problem.provider_unreachable',
+  agent_silent: 'list.problem.agent_silent',
+  no_model: 'list.problem.no_model',
+  context_full: 'list.problem.context_full',
+  server_restarted: 'list.problem.restart',
+  server_stopped: 'list.problem.restart',
+}
+
+const STEP_VERBS: Record<string, 'read' | 'list' | 'search' | 'write' | 'change' | 'run' | 'web' | 'skill' | 'memory'> = {
+  read: 'read', list: 'list', search: 'search', write: 'write', change: 'change', run: 'run', web: 'web', skill: 'skill', memory: 'memory',
+}
+
+/** `unread`: its last answer was not seen on this device yet. */
+export function newsOf(entry: ListEntry, around: { offline: boolean; saved: boolean; unread: boolean }): RowNews {
+  if (around.offline) {
+    if (!around.saved) return { state: 'notHere', spoken: t('list.state.notHere') }
+    if (entry.questions > 0) return { state: 'quiet', line: t('list.state.hadQuestion') }
+    if (entry.state !== 'idle') return { state: 'quiet', line: t('list.state.wasWorking') }
+    return { state: 'quiet' }
+  }
+  if (entry.state === 'asking' || entry.questions > 0) return { state: 'needs', line: entry.line?.text ?? t('session.waits'), tone: 'need', spoken: t('list.state.needs') }
+  if (entry.state === 'stopping') return { state: 'working', line: t('session.stopping'), spoken: t('list.state.stopping') }
+  if (entry.state === 'working') return { state: 'working', line: stepLine(entry), spoken: t('list.state.working') }
+  if (entry.outcome === 'failed' || entry.outcome === 'interrupted') {
+    return { state: 'failed', line: problemLine(entry), tone: 'bad', spoken: entry.outcome === 'failed' ? t('list.state.failed') : t('list.state.interrupted') }
+  }
+  if (around.unread) return { state: 'unread', line: entry.line?.kind === 'answer' ? entry.line.text : undefined, spoken: undefined }
+  return { state: 'quiet', spoken: entry.pinned ? t('list.state.pinned') : undefined }
+}
+
+function stepLine(entry: ListEntry): string {
+  const line = entry.line
+  if (!line || line.kind !== 'step') return line?.kind === 'answer' ? line.text : t('list.step.thinking')
+  const verb = line.verb && STEP_VERBS[line.verb]
+  if (!line.text) return t('list.step.thinking')
+  return verb ? t(`list.step.${verb}`, { target: line.text }) : line.verb ? t('list.step.other', { target: line.text }) : line.text
+}
+
+function problemLine(entry: ListEntry): string {
+  const key = entry.problem && PROBLEM_LINES[entry.problem]
+  if (key) return (t as (key: MessageKey) => string)(key)
+  return entry.line?.kind === 'problem' && entry.line.text ? entry.line.text : t('list.problem.other')
+}

@@ -1,0 +1,71 @@
+import { Lexer, Tokenizer, type MarkedOptions, type Token, type Tokens } from 'marked'
+
+/** Link definitions by label, as the lexer normalises it. */
+export type Definitions = Record<string, Pick<Tokens.Link | Tokens.Image, 'href' | 'title'>>
+
+export interface Lexed {
+  tokens: Token[]
+  /** Definitions that stand in this text and were not known before. */
+  defined: Definitions
+  /** Labels that this text could refer to; a new definition of one of them redraws it. Empty for most texts. */
+  labels: Set<string>
+}
+
+/** Marks that end a bare address in CJK text; the lexer knows only the ASCII ones. */
+const CJK_END = /[、。，．；：？！（）「」『』【】《》〈〉…]/
+
+/**
+ * GitHub's Markdown with three local rules (spec/frontend.md §3.2): a single newline breaks the line (an option), `_` is literal because
+ * agents write paths and names, and a bare address ends where CJK punctuation begins.
+ */
+class Rules extends Tokenizer {
+  override emStrong(src: string, masked: string, before?: string): Tokens.Em | Tokens.Strong | undefined {
+    return src.charCodeAt(0) === 95 ? undefined : super.emStrong(src, masked, before)
+  }
+
+  override url(src: string): Tokens.Link | undefined {
+    const found = super.url(src)
+    const end = found ? found.raw.search(CJK_END) : -1
+    return end > 0 ? super.url(src.slice(0, end)) : found
+  }
+}
+
+/** Notes the bracketed labels of everything that is lexed as inline text. */
+class NotingLexer extends Lexer {
+  readonly labels = new Set<string>()
+
+  override inlineTokens(src: string, tokens?: Token[]): Token[] {
+    if (src.includes('[')) for (const match of src.matchAll(/\[((?:\\[\s\S]|[^[\]\\])+)\]/g)) this.labels.add(label(match[1]!))
+    return super.inlineTokens(src, tokens)
+  }
+}
+
+/** As the lexer compares labels. */
+function label(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').toLowerCase().toUpperCase().toLowerCase()
+}
+
+function options(): MarkedOptions {
+  return { gfm: true, breaks: true, tokenizer: new Rules() }
+}
+
+/** Blocks and inline text of a piece that stands for itself, with definitions known from elsewhere in the same answer. */
+export function lex(src: string, known: Definitions): Lexed {
+  const lexer = new NotingLexer(options())
+  Object.assign(lexer.tokens.links, known)
+  const tokens = [...lexer.lex(src)]
+  const defined: Definitions = {}
+  for (const [tag, target] of Object.entries(lexer.tokens.links)) if (!(tag in known)) defined[tag] = target
+  return { tokens, defined, labels: lexer.labels }
+}
+
+/** True when a block begins exactly at `at`: what stands before it can be drawn for good. Only blocks are lexed, no inline text. */
+export function beginsBlock(src: string, at: number): 'fence' | 'block' | null {
+  let length = 0
+  for (const token of new Lexer(options()).blockTokens(src, [])) {
+    if (length === at && token.type !== 'space') return token.type === 'code' && (token as Tokens.Code).codeBlockStyle !== 'indented' ? 'fence' : 'block'
+    length += token.raw.length
+    if (length > at) return null
+  }
+  return null
+}

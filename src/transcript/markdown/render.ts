@@ -1,0 +1,105 @@
+import type { Token, Tokens } from 'marked'
+import { renderCode } from './code'
+import { renderInline, type MarkdownWords } from './inline'
+import { renderTable } from './table'
+
+export type { MarkdownWords } from './inline'
+
+/** What a renderer is given: the document that makes nodes, and the few words that stand in them. */
+export interface Drawing {
+  document: Document
+  words: MarkdownWords
+}
+
+/**
+ * Nodes for block tokens. Only `createElement`, text and plain attributes: there is no HTML string, so nothing to sanitize and no
+ * Trusted Types sink (law 11). HTML in the text is shown as it is written. Headings start at h3, because a question is the h2 of its turn.
+ */
+export function renderBlocks(drawing: Drawing, tokens: readonly Token[], into: Node): void {
+  for (const token of tokens) {
+    const node = renderBlock(drawing, token)
+    if (node) into.appendChild(node)
+  }
+}
+
+/** One block, or null for what is not shown (blank lines, definitions). */
+export function renderBlock(drawing: Drawing, token: Token): Element | null {
+  const { document } = drawing
+  switch (token.type) {
+    case 'heading': {
+      const heading = token as Tokens.Heading
+      const node = prose(drawing, `h${Math.min(6, heading.depth + 2)}`, heading.tokens)
+      node.className = `tx-h${heading.depth}`
+      return node
+    }
+    case 'paragraph': return prose(drawing, 'p', (token as Tokens.Paragraph).tokens)
+    case 'text': {
+      const text = token as Tokens.Text
+      return prose(drawing, 'p', text.tokens ?? [text])
+    }
+    case 'html': {
+      const node = document.createElement('p')
+      node.className = 'tx-raw'
+      node.dir = 'auto'
+      node.textContent = (token as Tokens.HTML).text.replace(/\n+$/, '')
+      return node
+    }
+    case 'code': {
+      const code = token as Tokens.Code
+      return renderCode(drawing, code.lang ?? '', code.text.replace(/\n$/, '')).figure
+    }
+    case 'blockquote': {
+      const node = document.createElement('blockquote')
+      node.dir = 'auto'
+      renderBlocks(drawing, (token as Tokens.Blockquote).tokens, node)
+      return node
+    }
+    case 'list': {
+      const list = token as Tokens.List
+      const node = renderListShell(drawing, list)
+      for (const item of list.items) node.appendChild(renderItem(drawing, item))
+      return node
+    }
+    case 'table': return renderTable(drawing, token as Tokens.Table)
+    case 'hr': return document.createElement('hr')
+    default: return null
+  }
+}
+
+/** The list without its items, which a growing list keeps. */
+export function renderListShell(drawing: Drawing, list: Tokens.List): HTMLElement {
+  const node = drawing.document.createElement(list.ordered ? 'ol' : 'ul')
+  if (list.ordered && list.start !== '' && list.start !== 1) node.setAttribute('start', String(list.start))
+  return node
+}
+
+export function renderItem(drawing: Drawing, item: Tokens.ListItem): HTMLElement {
+  const { document, words } = drawing
+  const node = document.createElement('li')
+  node.dir = 'auto'
+  if (item.task) {
+    node.className = 'tx-task'
+    const box = document.createElement('span')
+    box.className = item.checked ? 'tx-box tx-on' : 'tx-box'
+    box.setAttribute('role', 'img')
+    box.setAttribute('aria-label', item.checked ? words.taskDone : words.taskOpen)
+    node.appendChild(box)
+  }
+  for (const token of item.tokens) {
+    if (token.type === 'checkbox') continue
+    // Text of a tight item stands in it without a paragraph; that of a loose one is a paragraph by the lexer.
+    if (token.type === 'text') renderInline(drawing, (token as Tokens.Text).tokens ?? [token], node)
+    else {
+      const child = renderBlock(drawing, token)
+      if (child) node.appendChild(child)
+    }
+  }
+  return node
+}
+
+function prose(drawing: Drawing, tag: string, tokens: readonly Token[]): HTMLElement {
+  const node = drawing.document.createElement(tag)
+  node.dir = 'auto'
+  renderInline(drawing, tokens, node)
+  return node
+}

@@ -27,9 +27,24 @@ export interface GateOptions {
 }
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>()
-const closing = new WeakSet<Socket>()
-/** Answers whose headers are out and whose end is not. */
-const answering = new WeakMap<Socket, number>()
+const connections = new WeakMap<Socket, Connection>()
+
+/** What is known of one connection. */
+interface Connection {
+  /** An answer that closes it has been decided: nothing more that arrives on it is looked at. */
+  closing: boolean
+  /** A request whose answer is not decided yet. Later ones wait, because that answer may close the connection under them. */
+  undecided: boolean
+  waiting: (() => void)[]
+  /** Answers whose headers are out and whose end is not. */
+  answering: number
+}
+
+function connectionOf(socket: Socket): Connection {
+  let connection = connections.get(socket)
+  if (!connection) connections.set(socket, (connection = { closing: false, undecided: false, waiting: [], answering: 0 }))
+  return connection
+}
 
 export function exchangeOf(request: IncomingMessage): Exchange | undefined {
   return exchanges.get(request)
@@ -44,8 +59,6 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
   let draining = false
 
   const admit = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): boolean => {
-    const socket = request.socket
-    if (closing.has(socket)) return false
     const framing = readFraming(request.rawHeaders, options.cap)
     const exchange: Exchange = { declares: framing.state !== 'none', ended: false, awaitsContinue }
     exchanges.set(request, exchange)
@@ -58,15 +71,22 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
     return false
   }
 
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (admit(request, response, false)) handle(request, response)
-  })
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    if (admit(request, response, true)) handle(request, response)
-  })
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    if (admit(request, response, false)) refuse(response, 417, 'bad_request', 'This expectation cannot be met')
-  })
+  /** One request of a connection at a time, until its answer is decided. */
+  const inTurn = (request: IncomingMessage, begin: () => void) => {
+    const connection = connectionOf(request.socket)
+    if (connection.closing) return
+    if (connection.undecided) connection.waiting.push(() => inTurn(request, begin))
+    else {
+      connection.undecided = true
+      begin()
+    }
+  }
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => inTurn(request, () => admit(request, response, false) && handle(request, response)))
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => inTurn(request, () => admit(request, response, true) && handle(request, response)))
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    inTurn(request, () => admit(request, response, false) && refuse(response, 417, 'bad_request', 'This expectation cannot be met')),
+  )
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerBroken(error, socket))
 
   return {
@@ -79,17 +99,31 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
 /** Decides about the connection at the last moment, when headers are written; implicit headers pass through `writeHead` too. */
 function watchHeaders(response: ServerResponse, mustClose: () => boolean): void {
   const { socket } = response.req
+  const connection = connectionOf(socket)
   const writeHead = response.writeHead
+  let decided = false
   response.writeHead = function (this: ServerResponse, ...args: unknown[]) {
     if (mustClose()) {
       response.setHeader('Connection', 'close')
-      closing.add(socket)
+      connection.closing = true
       socket.destroySoon = () => linger(socket)
     }
-    answering.set(socket, (answering.get(socket) ?? 0) + 1)
-    response.once('close', () => answering.set(socket, (answering.get(socket) ?? 1) - 1))
-    return Reflect.apply(writeHead, response, args) as ServerResponse
+    if (!decided) connection.answering++
+    const written = Reflect.apply(writeHead, response, args) as ServerResponse
+    decide()
+    return written
   } as ServerResponse['writeHead']
+  response.once('close', () => {
+    if (decided) connection.answering--
+    decide()
+  })
+  const decide = () => {
+    if (decided) return
+    decided = true
+    connection.undecided = false
+    const next = connection.waiting.splice(0)
+    if (!connection.closing) for (const begin of next) begin()
+  }
 }
 
 /** An undecodable request is never trusted to have ended where it seems to: its connection closes whatever it declares. */
@@ -102,12 +136,13 @@ function refuse(response: ServerResponse, status: number, code: ProblemCode, err
 
 /** What Node's parser could not read. Answered only where no other answer is on its way on that connection. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (closing.has(socket)) return
-  if (error.code === 'ECONNRESET' || !socket.writable || (answering.get(socket) ?? 0) > 0) {
+  const connection = connectionOf(socket)
+  if (connection.closing) return
+  if (error.code === 'ECONNRESET' || !socket.writable || connection.answering > 0) {
     socket.destroy()
     return
   }
-  closing.add(socket)
+  connection.closing = true
   const [status, reason, words] = broken(error.code)
   const body = problemBytes('bad_request', words)
   socket.write(

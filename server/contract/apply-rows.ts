@@ -52,7 +52,7 @@ export function changeRow(value: Transcript, event: EventOf<'row.changed'>, touc
   return change(value, event, (row) => {
     if (row.kind !== 'tool') return null
     touched.rows.add(row.id)
-    return { ...row, tool: patched(row.tool, event.tool) }
+    return { ...row, tool: patchedTool(row.tool, event.tool) }
   })
 }
 
@@ -61,7 +61,7 @@ export function closeRow(value: Transcript, event: EventOf<'row.closed'>, touche
     if (row.state !== 'live') return null
     touched.rows.add(row.id)
     const closed = { ...row, state: event.state, duration: event.duration }
-    return closed.kind === 'tool' && event.tool ? { ...closed, tool: patched(closed.tool, event.tool) } : closed
+    return closed.kind === 'tool' && event.tool ? { ...closed, tool: patchedTool(closed.tool, event.tool) } : closed
   })
 }
 
@@ -117,6 +117,7 @@ function asks(row: Row): row is ToolRow | QuestionRow {
   return row.kind === 'tool' || row.kind === 'question'
 }
 
-function patched(tool: ToolHead, patch: Partial<ToolHead>): ToolHead {
+/** What a change of a tool row makes of its head. */
+export function patchedTool(tool: ToolHead, patch: Partial<ToolHead>): ToolHead {
   return { ...tool, ...present(patch) }
 }

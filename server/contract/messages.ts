@@ -1,0 +1,135 @@
+import { boundedArguments } from './arguments'
+import { endingOf } from './ending'
+import type { Row, ToolRow } from './rows'
+import { lastRun, type Run, type Transcript, type Turn, type Usage } from './session'
+import type { OriginalMessage } from './routes/shapes'
+
+/**
+ * The original's messages (settlement.md §1.3, features.md §5.3), a pure projection of the rows for its clients and for exports.
+ *
+ * A turn becomes its user message and, for each round of the agent, one assistant message (reasoning, text, tool calls) followed by the results of its tools. `id` is
+ * the `n` of the message's first row, so it is known at birth and never changes; a round that begins with a tool call takes that call's number, and the result of this
+ * one call has none. `timestamp` is seconds. Notices and questions are shown by rows only. A turn that did not complete ends with one `_error` message made from it,
+ * without an id, since no row stands for it.
+ */
+export function toMessages(value: Transcript): OriginalMessage[] {
+  const messages: OriginalMessage[] = []
+  for (const { turn, rows } of turnsInOrder(value)) {
+    const rounds: Round[] = []
+    for (const row of rows) {
+      if (row.kind === 'user') messages.push(userMessage(row))
+      else addToRounds(rounds, row)
+    }
+    const last = turn && lastRun(turn)
+    rounds.forEach((round, i) => messages.push(...roundMessages(round, i === rounds.length - 1 ? last : undefined)))
+    const error = last && errorMessage(last)
+    if (error) messages.push(error)
+  }
+  return messages
+}
+
+/** One answer of the model: what it thought and said, and the tools that it called then. */
+interface Round { first: Row; thought: string; said: string; answered: boolean; tools: ToolRow[] }
+
+function turnsInOrder(value: Transcript): { turn: Turn | undefined; rows: Row[] }[] {
+  const turns: { id: string; turn: Turn | undefined; rows: Row[] }[] = []
+  for (const id of value.order) {
+    const row = value.rows.get(id)!
+    const last = turns[turns.length - 1]
+    if (last?.id === row.turn) last.rows.push(row)
+    else turns.push({ id: row.turn, turn: value.turns.get(row.turn), rows: [row] })
+  }
+  return turns
+}
+
+/** A thought after words, words after words, and anything but a tool after tools begin a new round. */
+function addToRounds(rounds: Round[], row: Row): void {
+  if (row.kind !== 'thought' && row.kind !== 'answer' && row.kind !== 'tool') return
+  let round = rounds[rounds.length - 1]
+  if (!round || (row.kind !== 'tool' && (round.answered || round.tools.length > 0))) {
+    round = { first: row, thought: '', said: '', answered: false, tools: [] }
+    rounds.push(round)
+  }
+  if (row.kind === 'tool') round.tools.push(row)
+  else if (row.kind === 'thought') round.thought += (round.thought && row.text ? '\n\n' : '') + row.text
+  else {
+    round.said = row.text
+    round.answered = true
+  }
+}
+
+function userMessage(row: Row & { kind: 'user' }): OriginalMessage {
+  return { role: 'user', content: row.text, timestamp: row.at / 1000, id: row.n, ...(row.source === 'person' ? {} : { _source: row.source }) }
+}
+
+/** `last` is the turn's last run, given for its last round only. */
+function roundMessages(round: Round, last: Run | undefined): OriginalMessage[] {
+  const { first, tools } = round
+  const assistant: OriginalMessage = { role: 'assistant', content: round.said, timestamp: first.at / 1000, id: first.n }
+  if (round.thought) assistant.reasoning = round.thought
+  if (tools.length > 0) {
+    assistant.tool_calls = tools.map(({ tool }) => ({ id: tool.call, type: 'function', function: { name: tool.name, arguments: JSON.stringify(tool.args ?? {}) } }))
+  }
+  if (last?.state === 'settled') Object.assign(assistant, figures(last), last.outcome === 'completed' ? {} : { _partial: true })
+  return [assistant, ...tools.filter(({ state }) => state !== 'live').map((row) => toolMessage(row, row.id === first.id))]
+}
+
+function toolMessage(row: ToolRow, numberless: boolean): OriginalMessage {
+  const { tool, state } = row
+  return {
+    role: 'tool', tool_call_id: tool.call, name: tool.name, content: tool.result ?? tool.output ?? '', timestamp: (row.at + (row.duration ?? 0)) / 1000,
+    ...(numberless ? {} : { id: row.n }), ...(state === 'done' ? {} : { is_error: true, _state: state }),
+  }
+}
+
+function errorMessage(run: Run): OriginalMessage | null {
+  const ending = endingOf(run)
+  if (!ending) return null
+  return {
+    role: 'assistant', content: ending.hint ? `${ending.message} ${ending.hint}` : ending.message, timestamp: (run.settledAt ?? run.startedAt) / 1000, _error: true, type: ending.type,
+    ...(ending.details ? { provider_details: ending.details, provider_details_label: 'Provider details' } : {}), ...(run.timings ? { _turnDuration: run.timings.total / 1000 } : {}),
+  }
+}
+
+function figures(run: Run): Record<string, unknown> {
+  return {
+    ...(run.usage ? { _turnUsage: originalUsage(run.usage) } : {}), ...(run.timings ? { _turnDuration: run.timings.total / 1000 } : {}),
+    ...(run.timings?.firstToken === undefined ? {} : { _firstTokenMs: run.timings.firstToken }), ...(run.model ? { _usedModel: run.model.id } : {}),
+  }
+}
+
+/** A turn's own numbers under the original's names; unknown ones are left out. */
+export function originalUsage(usage: Usage): Record<string, number> {
+  const named: [string, number | undefined][] = [
+    ['input_tokens', usage.input], ['output_tokens', usage.output], ['cache_read_tokens', usage.cached], ['reasoning_tokens', usage.reasoning],
+    ['estimated_cost', usage.cost], ['last_prompt_tokens', usage.contextUsed], ['context_length', usage.contextSize],
+  ]
+  return Object.fromEntries(named.filter((pair): pair is [string, number] => pair[1] !== undefined))
+}
+
+/** A card of the original's `tool_calls` list; `assistant_msg_idx` is the index, in the messages given, of the message that called. */
+export interface ToolCard { name: string; snippet: string; tid: string; assistant_msg_idx: number; args: Record<string, unknown>; done: boolean; is_error?: boolean; duration?: number }
+
+/** The flat list of tool cards beside the messages (settlement.md §1.2). */
+export function toToolCards(value: Transcript, messages: OriginalMessage[]): ToolCard[] {
+  const calledBy = new Map<string, number>()
+  let turn = 0
+  const key = (call: string): string => `${turn}\n${call}`
+  messages.forEach((message, i) => {
+    if (message.role === 'user') turn += 1
+    for (const call of (message.tool_calls ?? []) as { id: string }[]) calledBy.set(key(call.id), i)
+  })
+  turn = 0
+  const cards: ToolCard[] = []
+  for (const id of value.order) {
+    const row = value.rows.get(id)!
+    if (row.kind === 'user') turn += 1
+    const index = row.kind === 'tool' ? calledBy.get(key(row.tool.call)) : undefined
+    if (row.kind !== 'tool' || index === undefined) continue
+    cards.push({
+      name: row.tool.name, snippet: (row.tool.result ?? row.tool.output ?? '').slice(0, 4000), tid: row.tool.call, assistant_msg_idx: index, args: boundedArguments(row.tool.args, 6),
+      done: row.state !== 'live', ...(row.state === 'done' || row.state === 'live' ? {} : { is_error: true }), ...(row.duration === undefined ? {} : { duration: row.duration / 1000 }),
+    })
+  }
+  return cards
+}

@@ -51,8 +51,8 @@ export function watch(context: BrowserContext): { findings: string[]; allowNetwo
     const url = new URL(request.url())
     if (/^https?:$/.test(url.protocol) && url.hostname !== 'localhost' && url.hostname !== '127.0.0.1') findings.push(`foreign request: ${request.url()}`)
   })
-  void context.addInitScript(() => {
-    addEventListener('securitypolicyviolation', (event) => console.error(`Content Security Policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))
+  void context.addInitScript({
+    content: "addEventListener('securitypolicyviolation', (e) => console.error(`Content Security Policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`))",
   })
   return {
     findings,

@@ -6,7 +6,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { openStore, type StoreOptions } from '../../server/store/open'
 import type { Store } from '../../server/store/port'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+/** The project's folder, also where this file runs bundled, as in the bench. */
+const root = (() => {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'server/store/thread.ts'))) folder = dirname(folder)
+  return folder
+})()
 
 /** Opens a real store from the sources: the thread is built once for the state that the sources are in. */
 export async function openTestStore(opts: Partial<StoreOptions> & { folder: string }): Promise<Store> {

@@ -1,5 +1,5 @@
-import type { Approval, ChoiceKind } from '../contract/approvals'
-import type { PendingApproval } from '../contract/routes'
+import type { Approval } from '../contract/approvals'
+import { pendingApproval } from '../contract/pending'
 import type { Transcript } from '../contract/session'
 import { Refusal } from '../contract/problems'
 import type { Store } from '../store/port'
@@ -38,21 +38,4 @@ export function openIn(tail: Transcript): Approval[] {
     const row = tail.rows.get(id)!
     return 'approval' in row && row.approval?.state === 'open' ? [row.approval] : []
   })
-}
-
-/** A question as the original's card reads it, in `pending` and in the stream's `approval` event. */
-export function pendingApproval(approval: Approval, count: number): PendingApproval {
-  const kinds: ChoiceKind[] = approval.choices.map((choice) => choice.kind)
-  return {
-    approval_id: approval.id,
-    run_id: approval.run,
-    command: approval.command ?? approval.diff ?? approval.action,
-    description: approval.reason ?? approval.action,
-    pattern_key: approval.tool,
-    pattern_keys: [approval.tool],
-    choices: [...new Set(kinds.map((kind) => (kind === 'deny_always' ? 'deny' : kind)))],
-    allow_permanent: kinds.includes('always'),
-    ...(approval.risk ? { risk_level: approval.risk } : {}),
-    pending_count: count,
-  }
 }

@@ -40,11 +40,11 @@ export function arbitraryHistory(options: { steps?: number; deletable?: boolean;
 }
 
 /** `cuts`: lengths at which the text may be cut without halving a character. */
-interface Live { row: string; kind: 'thought' | 'answer' | 'tool' | 'question'; length: number; cuts: number[]; approval?: string }
+interface Live { row: string; kind: 'thought' | 'answer' | 'tool' | 'question'; length: number; cuts: number[]; approval?: string; decided?: string }
 /** Which live rows an operation can be done to. */
 const FITS: Partial<Record<Op, (row: Live) => boolean>> = {
   grow: speaks, cut: speaks, change: ({ kind }) => kind === 'tool', raise: (row) => !speaks(row) && !row.approval,
-  decide: ({ approval }) => approval !== undefined, withdraw: ({ approval }) => approval !== undefined, close: ({ approval }) => approval === undefined,
+  decide: ({ approval }) => approval !== undefined, withdraw: ({ approval, decided }) => (approval ?? decided) !== undefined, close: ({ approval }) => approval === undefined,
 }
 function speaks({ kind }: Live): boolean {
   return kind === 'thought' || kind === 'answer'
@@ -163,14 +163,18 @@ class Machine {
       this.#drafts.push({ type: 'row.changed', ...kept, tool: b % 2 ? { output: text } : { title: `T${b}`, locations: [{ path: 'f.ts', line: b }] } })
     } else if (op === 'raise') {
       row.approval = this.#mint('apr')
+      delete row.decided
       this.#drafts.push({ type: 'approval.raised', ...kept, approval: row.approval, request: REQUEST })
     } else if (op === 'decide' && approval) {
       const kind = b % 2 ? 'once' : 'deny'
       this.#drafts.push({ type: 'approval.decided', ...kept, approval, choice: kind === 'once' ? 'y' : 'n', kind, by: 'person' })
+      row.decided = approval
       delete row.approval
-    } else if (op === 'withdraw' && approval) {
-      this.#drafts.push({ type: 'approval.retired', ...kept, approval, why: b % 2 ? 'expired' : 'withdrawn' })
+    } else if (op === 'withdraw') {
+      // A decided question too: its answer did not reach the agent (spec/log.md §9).
+      this.#drafts.push({ type: 'approval.retired', ...kept, approval: (approval ?? row.decided)!, why: b % 2 ? 'expired' : 'withdrawn' })
       delete row.approval
+      delete row.decided
     } else if (op === 'close') {
       this.#run!.live = live.filter((other) => other !== row)
       const states: Exclude<RowState, 'live'>[] = row.kind === 'tool' ? ['done', 'failed', 'denied'] : ['done']

@@ -33,7 +33,7 @@ export interface ModelDisk {
   id: string
   rev: number
   sessions: Map<string, KeptSession>
-  receipts: Map<string, Receipt>
+  receipts: Map<string, Receipt & { at: number }>
   processes: Map<number, ToolProcess>
 }
 
@@ -45,10 +45,21 @@ export function receiptKey(scope: { profile: string; route: string; key: string 
   return JSON.stringify([scope.profile, scope.route, scope.key])
 }
 
+/** How long a receipt answers, ms (spec/log.md §2). */
+const RECEIPT_MS = 30 * 24 * 3600 * 1000
+
+/** What a key was answered, while that stands. */
+export function receiptOf(disk: ModelDisk, scope: { profile: string; route: string; key: string }, now: number): Receipt | null {
+  const kept = disk.receipts.get(receiptKey(scope))
+  if (!kept || kept.at <= now - RECEIPT_MS) return null
+  const { at: _, ...receipt } = kept
+  return receipt
+}
+
 /** Commits one entry, whole or not at all. Throws `StoreRefusal`. */
-export function commitEntry(disk: ModelDisk, entry: Append): Committed {
+export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed {
   const { receipt } = entry
-  const given = receipt && disk.receipts.get(receiptKey(receipt))
+  const given = receipt && receiptOf(disk, receipt, now)
   if (given) throw new StoreRefusal('key_reused', given)
   const held = disk.sessions.get(entry.session)
   const creation = entry.events[0]?.type === 'session.created' ? entry.events[0] : undefined
@@ -93,7 +104,7 @@ export function commitEntry(disk: ModelDisk, entry: Append): Committed {
   }
   disk.rev = rev
   disk.sessions.set(entry.session, kept)
-  if (receipt) disk.receipts.set(receiptKey(receipt), { bodyHash: receipt.bodyHash, status: receipt.status, body: receipt.body })
+  if (receipt) disk.receipts.set(receiptKey(receipt), { bodyHash: receipt.bodyHash, status: receipt.status, body: receipt.body, at: now })
   return committed
 }
 

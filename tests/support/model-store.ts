@@ -6,7 +6,7 @@ import type { Changes, ListChanges } from '../../server/contract/wire'
 import { StoreFault } from '../../server/store/port'
 import type { Append, Committed, ContextItem, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
 import { checkInvariants } from './invariants'
-import { commitEntry, emptyDisk, receiptKey, type KeptSession, type ModelDisk } from './model-disk'
+import { commitEntry, emptyDisk, receiptOf, type KeptSession, type ModelDisk } from './model-disk'
 
 export interface ModelStoreOptions {
   /** The state that an earlier store left behind. */
@@ -15,6 +15,8 @@ export interface ModelStoreOptions {
   groupMs?: number
   /** A timer; a fake clock's, where a test has one. */
   after?: (ms: number, then: () => void) => void
+  /** Server's ms, for the age of receipts. */
+  clock?: () => number
 }
 
 interface Waiting { entry: Append; resolve: (committed: Committed) => void; reject: (error: Error) => void }
@@ -27,6 +29,7 @@ export class ModelStore implements Store {
   readonly disk: ModelDisk
   readonly #after: (ms: number, then: () => void) => void
   readonly #groupMs: number
+  readonly #clock: () => number
   #waiting: Waiting[] = []
   #listener: (batch: Committed[]) => void = () => {}
   #held = false
@@ -42,6 +45,7 @@ export class ModelStore implements Store {
   constructor(options: ModelStoreOptions = {}) {
     this.disk = options.disk ?? emptyDisk()
     this.#groupMs = options.groupMs ?? 30
+    this.#clock = options.clock ?? (() => 0)
     this.#after = options.after ?? ((ms, then) => void setTimeout(then, ms))
   }
 
@@ -80,7 +84,7 @@ export class ModelStore implements Store {
       const fault = this.fault(waiting.entry, ++this.#appends)
       try {
         if (fault) throw new StoreFault(fault, fault === 'full' ? 'the disk is full' : 'the disk failed')
-        done.push({ waiting, committed: commitEntry(this.disk, structuredClone(waiting.entry)) })
+        done.push({ waiting, committed: commitEntry(this.disk, structuredClone(waiting.entry), this.#clock()) })
       } catch (error) {
         refused.push({ waiting, error: error as Error })
       }
@@ -174,6 +178,7 @@ export class ModelStore implements Store {
   }
 
   async since(opts: { after: number; upTo: number; session?: string; profile: string; limit: number }): Promise<Committed[] | null> {
+    if (opts.after > opts.upTo || opts.upTo > this.#open().rev) return null
     const within = (rev: number): boolean => rev > opts.after && rev <= opts.upTo
     const byRev = new Map<number, Committed>()
     for (const [session, kept] of this.#open().sessions) {
@@ -187,7 +192,7 @@ export class ModelStore implements Store {
       if (kept.entry && within(kept.entry.rev)) at(kept.entry.rev).entry = kept.entry
       if (kept.removed !== null && within(kept.removed)) at(kept.removed).removed = true
     }
-    return byRev.size > opts.limit ? null : [...byRev.values()].sort((a, b) => a.rev - b.rev)
+    return [...byRev.values()].sort((a, b) => a.rev - b.rev).slice(0, opts.limit)
   }
 
   async head(): Promise<number> {
@@ -208,7 +213,7 @@ export class ModelStore implements Store {
   }
 
   async receipt(scope: ReceiptScope): Promise<Receipt | null> {
-    return this.#open().receipts.get(receiptKey(scope)) ?? null
+    return receiptOf(this.#open(), scope, this.#clock())
   }
 
   async context(session: string): Promise<ContextItem[]> {

@@ -1,0 +1,22 @@
+import { rmSync } from 'node:fs'
+import type { Store } from '../../../../server/store/port'
+import { freshFolder, openTestStore } from '../../../support/store-thread'
+import { storeContract } from './contract'
+
+storeContract('SQLite in threads', async () => {
+  const folder = freshFolder('contract')
+  const clock = { now: 1_700_000_000_000 }
+  const opened: Store[] = []
+  return {
+    clock,
+    open: async () => {
+      const store = await openTestStore({ folder, clock: () => clock.now })
+      opened.push(store)
+      return store
+    },
+    dispose: async () => {
+      for (const store of opened) await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+})

@@ -1,0 +1,162 @@
+import { addTouched, untouched, type Touched } from '../../server/contract/fold'
+import type { Row } from '../../server/contract/rows'
+import type { Transcript, Turn } from '../../server/contract/session'
+import type { Changes, Cursor } from '../../server/contract/wire'
+import { PAGE_ROWS, type PageRecord } from '../cache/schema'
+import type { ChatSave } from '../cache/port'
+import type { Shared } from './shared'
+
+/** Growth is written together this long after the first change, ms. */
+const WRITE_MS = 1000
+/** A page record stays small enough to be read within a frame or two: beyond this many characters it holds fewer rows. */
+const PAGE_WEIGHT = 200_000
+const PAGE_LEAST = 8
+
+/**
+ * Writes one open chat into its copy. The copy may reach further back than what is in memory: what events name there is not known here, so
+ * the copy's cursor stays `behind` until a catch-up has brought it.
+ */
+export class ChatKeeper {
+  /** The copy is complete from here on; null while nothing is saved. */
+  from: string | null = null
+  behind: Cursor | null = null
+  private touched = untouched()
+  private readonly outside = { rows: new Map<string, Row>(), turns: new Map<string, Turn>() }
+  private replaces: ChatSave['replace']
+  private dirty = false
+  private cancelWrite: (() => void) | null = null
+  private writing: Promise<void> = Promise.resolve()
+
+  constructor(
+    private readonly shared: Shared,
+    private readonly session: string,
+    private readonly value: () => Transcript,
+    private readonly cursor: () => Cursor | null,
+    private readonly saved: () => void,
+  ) {}
+
+  /** The copy was read. */
+  loaded(record: PageRecord): void {
+    this.from = record.from
+  }
+
+  note(touched: Touched): void {
+    addTouched(this.touched, touched)
+    this.soon()
+  }
+
+  /** A window replaced what was held, and takes the place of the copy. */
+  window(touched: Touched, from: string, replaces: 'window' | 'set_back'): void {
+    this.from = from
+    this.behind = null
+    this.replaces = replaces
+    this.outside.rows.clear()
+    this.outside.turns.clear()
+    this.touched = untouched()
+    this.note(touched)
+  }
+
+  /** Parts of a catch-up that lie before what is in memory, but within the copy. */
+  answer(changes: Changes): void {
+    const from = this.value().from
+    for (const row of changes.rows) if (row.pos < from) this.outside.rows.set(row.id, row)
+    for (const turn of changes.turns) if (turn.pos < from) this.outside.turns.set(turn.id, turn)
+    this.behind = null
+    this.soon()
+  }
+
+  /** The copy reaches further back than memory. */
+  deeper(): boolean {
+    return this.from !== null && this.from < this.value().from
+  }
+
+  /** Nothing changed, but what is held was true until now. */
+  confirm(): void {
+    this.dirty = true
+  }
+
+  private soon(): void {
+    this.dirty = true
+    this.cancelWrite ??= this.shared.clock.after(WRITE_MS, () => void this.flush())
+  }
+
+  /** Writes what is not written; resolves when all is. */
+  flush(): Promise<void> {
+    this.cancelWrite?.()
+    this.cancelWrite = null
+    this.writing = this.writing.then(() => this.write())
+    return this.writing
+  }
+
+  private async write(): Promise<void> {
+    const copies = this.shared.copies()
+    const save = this.dirty ? this.save() : null
+    if (!copies || !save) return
+    this.dirty = false
+    this.replaces = undefined
+    this.touched = untouched()
+    this.outside.rows.clear()
+    this.outside.turns.clear()
+    const done = await copies.saveChat(save)
+    if (copies !== this.shared.copies()) return
+    if (!done.ok) return this.failed()
+    this.from = done.value.from
+    this.saved()
+  }
+
+  /** A write was lost, so the copy has a hole: the next one writes all that is in memory, as a new copy. */
+  private failed(): void {
+    const value = this.value()
+    this.replaces ??= 'window'
+    this.from = value.from
+    this.behind = null
+    for (const id of value.rows.keys()) this.touched.rows.add(id)
+    for (const id of value.turns.keys()) this.touched.turns.add(id)
+  }
+
+  /** Another tab moved the copy: how far does it reach now? */
+  async reread(): Promise<void> {
+    const held = await this.shared.copies()?.page(this.session)
+    if (held?.ok && held.value) this.from = held.value.from
+  }
+
+  private save(): ChatSave | null {
+    const value = this.value()
+    const cursor = this.behind ?? this.cursor()
+    if (!value.session || cursor === null) return null
+    const { touched, outside } = this
+    const rows = [...touched.rows, ...touched.grew.keys()].flatMap((id) => value.rows.get(id) ?? [])
+    const turns = [...touched.turns].flatMap((id) => value.turns.get(id) ?? [])
+    return {
+      session: this.session, head: value.session, rows: [...rows, ...outside.rows.values()], turns: [...turns, ...outside.turns.values()],
+      removed: [...touched.removed], ...lastOf(value), from: this.from ?? value.from, missed: value.missed ?? 0, cursor,
+      seq: value.seq, savedAt: this.shared.lastGood() || this.shared.clock.now(), ...(this.replaces ? { replace: this.replaces } : {}),
+    }
+  }
+
+  stop(): void {
+    this.cancelWrite?.()
+    this.cancelWrite = null
+  }
+}
+
+/** The part of a transcript that a page record holds. */
+function lastOf(value: Transcript): Pick<ChatSave, 'last' | 'lastFrom' | 'lastTurns'> {
+  let first = value.order.length
+  let weight = 0
+  while (first > 0 && value.order.length - first < PAGE_ROWS) {
+    const row = value.rows.get(value.order[first - 1]!)!
+    weight += weightOf(row)
+    if (weight > PAGE_WEIGHT && value.order.length - first >= PAGE_LEAST) break
+    first -= 1
+  }
+  const last = value.order.slice(first).map((id) => value.rows.get(id)!)
+  const ids = new Set(last.map((row) => row.turn))
+  const lastTurns = [...ids].flatMap((id) => value.turns.get(id) ?? [])
+  return { last, lastFrom: first === 0 ? value.from : last[0]!.pos, lastTurns }
+}
+
+function weightOf(row: Row): number {
+  const tool = row.kind === 'tool' ? (row.tool.output?.length ?? 0) + (row.tool.result?.length ?? 0) + (row.tool.diff?.length ?? 0) : 0
+  return 500 + row.text.length + tool
+}

@@ -1,0 +1,52 @@
+/// <reference lib="webworker" />
+import { openShelf } from '../src/cache/shelf'
+import { routeOf, routes, type RouteName } from '../server/contract/routes'
+import { Shell, type ShellFile } from './shell'
+import { makeShim } from './shim'
+
+declare const self: ServiceWorkerGlobalScope & { __WB_MANIFEST: ShellFile[] }
+declare const __BUILD__: string
+
+/** Lifecycle and wiring only. What is not named here goes to the network as if there were no worker: streams, health, login, writes, and this script. */
+const shell = new Shell(self, self.__WB_MANIFEST, __BUILD__)
+const after = (ms: number, run: () => void): (() => void) => {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+const shim = makeShim({ fetch: (request) => fetch(request), shelf: openShelf({ user: 'local', profile: 'default' }, after), clock: { after } })
+
+self.addEventListener('install', (event) => event.waitUntil(shell.install(event)))
+
+/** The first worker takes over the pages that are open already; a later one comes here only when it was asked for, or no page was open. */
+self.addEventListener('activate', (event) => {
+  event.waitUntil(self.clients.claim())
+  event.waitUntil(shell.clean())
+})
+
+self.addEventListener('message', (event: ExtendableMessageEvent) => {
+  const type = (event.data as { type?: unknown } | null)?.type
+  if (type === 'SKIP_WAITING') event.waitUntil(self.skipWaiting())
+  if (type === 'PAGE_STARTED') event.waitUntil(shell.clean())
+})
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event
+  const url = new URL(request.url)
+  if (request.method !== 'GET' || url.origin !== self.location.origin) return
+  if (request.mode === 'navigate') {
+    if (isPage(url.pathname)) event.respondWith(shell.page())
+  } else if (isShimmed(url.pathname)) {
+    // `no-store` asks for the server itself: sync and status take no copy for an answer.
+    if (request.cache !== 'no-store') event.respondWith(shim(request))
+  } else if (shell.owns(url)) event.respondWith(shell.file(request))
+})
+
+/** Addresses of the app itself; everything else that a person may open (login, health, an API answer, a file) is the server's business. */
+function isPage(path: string): boolean {
+  return path === '/' || path === '/index.html' || /^\/(session|settings|new)(\/|$)/.test(path)
+}
+
+function isShimmed(path: string): boolean {
+  const name = `GET ${path}`
+  return name in routes && path.startsWith('/api/') && !routeOf(name as RouteName).stream
+}

@@ -32,7 +32,7 @@ export function compactOf(entry: EntryFields): CompactSession {
     active_stream_id: attachable ? (entry.run ?? null) : null,
     is_streaming: attachable,
     agent_running: entry.state !== 'idle',
-    has_pending_user_message: entry.state !== 'idle',
+    has_pending_user_message: false,
     pending_started_at: entry.since === undefined ? null : seconds(entry.since),
     attention: entry.questions > 0 ? { kind: 'approval', count: entry.questions, severity: 'warning' } : null,
     agent: entry.agent,

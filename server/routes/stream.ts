@@ -1,3 +1,32 @@
+import { openOutlet } from '../feed/outlet'
+import { tellRun } from '../feed/original'
+import type { InputOf } from '../contract/routes'
+import { readFull } from './full'
+import { streamNotFound } from './load'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
-export function chatStream(_: Pick<Parts,'store'>): Handlers<'GET /api/chat/stream'> { return { 'GET /api/chat/stream': () => Promise.reject(new Error('soon')) } }
+
+/** The original's stream of one run. Without a cursor it is told from its start, so that nothing that came before the connection is lost. */
+export function chatStream({ store, feed, timers, report }: Pick<Parts, 'store' | 'feed' | 'timers' | 'report'>): Handlers<'GET /api/chat/stream'> {
+  return {
+    async 'GET /api/chat/stream'({ input, header, response }) {
+      const found = await store.run(input.stream_id)
+      if (!found) throw streamNotFound()
+      const outlet = openOutlet(response, timers, () => report(new Error('A reader of /api/chat/stream was too slow and was cut off')))
+      const cursor = cursorOf(input, header('last-event-id'))
+      // Not awaited: the stream lives on while the request counts as answered.
+      tellRun({ store, feed, timers, full: (session) => readFull(store, session) }, { outlet, session: found.session, run: input.stream_id, startedSeq: found.startedSeq, ...(cursor === undefined ? {} : { cursor }) }).catch((error: unknown) => {
+        report(error)
+        outlet.end()
+      })
+    },
+  }
+}
+
+/** The query beats the header, also with a value that cannot be used: then everything is told again (settlement.md §5.4). */
+function cursorOf(input: InputOf<'GET /api/chat/stream'>, lastEventId: string | undefined): string | undefined {
+  if (input.after_event_id !== undefined) return input.after_event_id
+  if (input.after_seq !== undefined) return input.after_seq
+  if (input.replay !== undefined && input.replay !== '0') return undefined
+  return input.cursor ?? lastEventId
+}

@@ -29,6 +29,7 @@ export interface CompactSession {
   is_streaming: boolean
   /** Busy: a run is live, stopping included. A start would be refused. */
   agent_running: boolean
+  /** Always false: a prompt stands in `messages` from its admission on. */
   has_pending_user_message: boolean
   pending_started_at: number | null
   attention: { kind: 'approval'; count: number; severity: 'warning' } | null

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../../../server/contract/events'
+import { addTouched, apply, emptyTranscript, fold, FoldGap, merge, untouched } from '../../../../server/contract/fold'
+import type { Transcript } from '../../../../server/contract/session'
+import type { Changes } from '../../../../server/contract/wire'
+import { Story } from '../../../support/story'
+
+/** One step that is not kept in the story. */
+function step(value: Transcript, event: object): string {
+  return apply(value, { session: 'ses_1', seq: value.seq + 1, at: 1, ...event } as Event).state
+}
+
+function changes(value: Transcript, more: Partial<Changes>): Changes {
+  return { store: 's', session: value.session!, turns: [...value.turns.values()], rows: value.order.map((id) => value.rows.get(id)!), retracted: [], from: '', seq: value.seq, cursor: '1', ...more }
+}
+
+describe('an event that does not fit what is held is a gap and changes nothing', () => {
+  const cases: [string, object][] = [
+    ['growth at another length', { type: 'row.grew', row: 'r1', run: 't1.run', at0: 1, text: 'x' }],
+    ['growth of a closed row', { type: 'row.grew', row: 'r0', run: 't1.run', at0: 2, text: 'x' }],
+    ['an unknown row', { type: 'row.grew', row: 'nowhere', run: 't1.run', at0: 0, text: 'x' }],
+    ['a row of an unknown turn', { type: 'row.opened', kind: 'answer', row: 'r9', n: 9, pos: '19', turn: 'nowhere', run: 't1.run' }],
+    ['a row that is there already', { type: 'row.opened', kind: 'answer', row: 'r1', n: 9, pos: '19', turn: 't1', run: 't1.run' }],
+    ['a second closing', { type: 'row.closed', row: 'r0', run: 't1.run', state: 'done', duration: 1 }],
+    ['a cut behind the end', { type: 'row.cut', row: 'r1', run: 't1.run', keep: 9, why: 'echo' }],
+    ['a tool patch of an answer', { type: 'row.changed', row: 'r1', run: 't1.run', tool: { title: 'x' } }],
+    ['a question on an answer', { type: 'approval.raised', row: 'r1', run: 't1.run', approval: 'a9', request: { action: '', tool: '', choices: [] } }],
+    ['the decision of an unknown question', { type: 'approval.decided', row: 'r2', run: 't1.run', approval: 'a9', choice: 'y', kind: 'once', by: 'person' }],
+    ['a second start of a run', { type: 'run.started', run: 't1.run', turn: 't1', generation: 2, attempt: 2, cause: 'sent', agent: { kind: 'scripted', name: '' }, model: null }],
+    ['the end of an unknown run', { type: 'run.settled', run: 'nowhere', turn: 't1', outcome: 'completed', timings: { total: 1 } }],
+    ['a type of a newer server', { type: 'plan.replaced', row: 'r1' }],
+    ['another session', { type: 'session.changed', session: 'ses_2', title: 'x' }],
+    ['an event further on', { type: 'session.changed', title: 'x', seq: 99 }],
+  ]
+  test.each(cases)('%s', (_, event) => {
+    const { value } = new Story().ask('t1', 'Hi').answer('r0', 'ab').close('r0').answer('r1', 'abc').tool('r2')
+    const before = structuredClone(value)
+    expect(step(value, event)).toBe('gap')
+    expect(value).toEqual(before)
+  })
+
+  test('the first event of a session must be its creation', () => {
+    expect(step(emptyTranscript(), { type: 'session.changed', title: 'x' })).toBe('gap')
+    expect(() => fold(emptyTranscript(), new Story().ask('t1', 'x').events.slice(1))).toThrow(FoldGap)
+  })
+
+  test('nothing follows a deletion', () => {
+    const { value } = new Story().ask('t1', 'Hi').settle().say({ type: 'session.deleted' })
+    expect(value).toMatchObject({ session: null, deleted: true, order: [], from: '' })
+    expect(step(value, { type: 'session.changed', title: 'x' })).toBe('gap')
+  })
+})
+
+describe('rows', () => {
+  test('a closing merges what the tool gave, and keys without a value leave what was there', () => {
+    const { value } = new Story().ask('t1', 'Hi').tool('r1', { target: 'a.ts', args: { path: 'a.ts' } }).close('r1', { state: 'failed', tool: { result: 'no such file', exit: 1, target: undefined } as object })
+    const row = value.rows.get('r1')!
+    expect(row).toMatchObject({ state: 'failed', duration: 500, tool: { call: 'r1.call', target: 'a.ts', args: { path: 'a.ts' }, result: 'no such file', exit: 1 } })
+    expect(JSON.parse(JSON.stringify(row))).toEqual(row)
+  })
+
+  test('a cut shortens a closed row and leaves its state', () => {
+    const { value } = new Story().ask('t1', 'Hi').answer('r1', 'Hello, hello').close('r1').say({ type: 'row.cut', row: 'r1', run: 't1.run', keep: 5, why: 'echo' })
+    expect(value.rows.get('r1')).toMatchObject({ text: 'Hello', state: 'done', seq: value.seq })
+  })
+
+  test('an answered question that did not reach its agent is retired, and asked again on the same row', () => {
+    const story = new Story().ask('t1', 'Hi').tool('r1').raise('r1', 'a1').decide('r1', 'a1').say({ type: 'approval.retired', approval: 'a1', row: 'r1', run: 't1.run', why: 'withdrawn' }).raise('r1', 'a2')
+    expect(story.value.rows.get('r1')).toMatchObject({ approval: { id: 'a2', state: 'open', row: 'r1', run: 't1.run', raisedAt: story.value.seq * 1000 } })
+  })
+
+  test('rows that come between others stand where their position says', () => {
+    const story = new Story().ask('t1', 'Hi').answer('r1', 'a').answer('r2', 'b')
+    const { pos } = story.value.rows.get('r1')!
+    story.say({ type: 'row.opened', kind: 'answer', row: 'between', n: 9, pos: `${pos}V`, turn: 't1', run: 't1.run', text: 'x' })
+    expect(story.value.order).toEqual(['t1.ask', 'r1', 'between', 'r2'])
+  })
+})
+
+test('a chat gets newer by what is said and by how it ends, not by names, flags or re-attaching', () => {
+  const story = new Story().ask('t1', 'Hi')
+  const { lastAt } = story.value.session!
+  expect(lastAt).toBe(story.value.seq * 1000)
+  story.say({ type: 'session.changed', title: 'New', titleBy: 'person', pinned: true }).settle({ outcome: 'interrupted' })
+  const settledAt = story.value.session!.lastAt
+  expect(settledAt).toBe(story.value.seq * 1000)
+  story.run('t1.again', 'reattached')
+  expect(story.value.session).toMatchObject({ lastAt: settledAt, title: 'New', pinned: true, count: 1 })
+})
+
+describe('merging', () => {
+  function part(): { story: Story; part: Transcript } {
+    const story = new Story().ask('t1', 'One').answer('r1', 'first').close('r1').settle().ask('t2', 'Two').answer('r2', 'second')
+    const held = emptyTranscript()
+    const rows = ['t2.ask', 'r2'].map((id) => story.value.rows.get(id)!)
+    merge(held, changes(story.value, { rows, turns: [story.value.turns.get('t2')!], from: rows[0]!.pos }), 'window')
+    return { story, part: held }
+  }
+
+  test('an older window is taken although newer text has come since, and refused when it is older than something that was skipped', () => {
+    const { story, part: held } = part()
+    const older = changes(story.value, { rows: ['t1.ask', 'r1'].map((id) => story.value.rows.get(id)!), turns: [story.value.turns.get('t1')!], from: '' })
+    const skipping = fold(held, [])
+    expect(step(held, { type: 'row.grew', row: 'r2', run: 't2.run', at0: 6, text: '!' })).toBe('applied')
+    expect(merge(held, older, 'older').state).toBe('applied')
+    expect(held.order).toEqual(['t1.ask', 'r1', 't2.ask', 'r2'])
+    expect(held.rows.get('r2')!.text).toBe('second!')
+    expect(held.from).toBe('')
+
+    expect(step(skipping, { type: 'rows.retracted', rows: ['r1'], turns: [], why: 'edit', counted: 1 })).toBe('applied')
+    expect(merge(skipping, older, 'older').state).toBe('stale')
+    expect(skipping.order).toEqual(['t2.ask', 'r2'])
+  })
+
+  test('a part that caught up does not take an older window from before', () => {
+    const { story, part: held } = part()
+    const older = changes(story.value, { from: '' })
+    merge(held, changes(story.value, { rows: [], turns: [], from: held.from, seq: held.seq + 3 }), 'after')
+    expect(merge(held, older, 'older').state).toBe('stale')
+  })
+
+  test('an answer for a part that has grown backwards meanwhile is stale; one for a longer part leaves out what lies before', () => {
+    const { story, part: held } = part()
+    const seq = story.value.seq + 1
+    const longer = changes(story.value, { seq, from: '', rows: story.value.order.map((id) => ({ ...story.value.rows.get(id)!, seq })) })
+    expect(merge(held, longer, 'after').state).toBe('applied')
+    expect(held.order).toEqual(['t2.ask', 'r2'])
+    held.from = ''
+    expect(merge(held, changes(story.value, { seq: seq + 1, from: story.value.rows.get('t2.ask')!.pos }), 'after').state).toBe('stale')
+  })
+
+  test('an answer that is older than what came live changes nothing; a window older than the state is stale', () => {
+    const story = new Story().ask('t1', 'One').answer('r1', 'a')
+    const old = changes(fold(story.value, []), {})
+    story.grow('r1', 'b')
+    const before = structuredClone(story.value)
+    expect(merge(story.value, old, 'after').state).toBe('old')
+    expect(merge(story.value, old, 'window').state).toBe('stale')
+    expect(story.value).toEqual(before)
+  })
+
+  test('a window replaces what was held and names what left and what differs; a reset is taken whatever its age', () => {
+    const story = new Story().ask('t1', 'One').answer('r1', 'a').close('r1').settle().ask('t2', 'Two').answer('r2', 'b')
+    const held = fold(story.value, [])
+    story.grow('r2', 'c')
+    const window = changes(story.value, { rows: ['t2.ask', 'r2'].map((id) => story.value.rows.get(id)!), turns: [story.value.turns.get('t2')!], from: story.value.rows.get('t2.ask')!.pos })
+    const merged = merge(held, window, 'window')
+    expect(merged).toEqual({ state: 'applied', touched: { ...untouched(), rows: new Set(['r2']), removed: new Set(['t1.ask', 'r1', 't1']) } })
+    expect(merge(held, { ...window, seq: 1, reset: true }, 'after')).toMatchObject({ state: 'applied', touched: { head: true, rows: new Set(['t2.ask', 'r2']) } })
+    expect(held.seq).toBe(1)
+  })
+})
+
+test('touched joins: a row that is drawn anew needs no growth, what left is not drawn, what came back has not left', () => {
+  const into = { ...untouched(), grew: new Map([['a', 'x'], ['b', 'y']]), removed: new Set(['c']) }
+  addTouched(into, { ...untouched(), rows: new Set(['b', 'c']), grew: new Map([['a', 'z']]) })
+  expect(into).toEqual({ ...untouched(), rows: new Set(['b', 'c']), grew: new Map([['a', 'xz']]) })
+  addTouched(into, { ...untouched(), head: true, removed: new Set(['a', 'b']) })
+  expect(into).toEqual({ ...untouched(), head: true, rows: new Set(['c']), removed: new Set(['a', 'b']) })
+})

@@ -15,6 +15,7 @@ import { makeRuns } from '../../server/runs/runs'
 import type { Started } from '../../server/runs/port'
 import type { Store } from '../../server/store/port'
 import { FakeTimers, settle } from './fake-timers'
+import type { ModelDisk } from './model-disk'
 import { ModelStore } from './model-store'
 
 /** A profile as the launch profile of a test. */
@@ -23,7 +24,10 @@ export function testProfile(name = 'default'): ProfileContext {
 }
 
 export interface RunsRigOptions {
+  /** Another store than the model of it that the rig makes. */
   store?: Store
+  /** What an earlier model store left. */
+  disk?: ModelDisk
   agents?: Partial<Record<AgentKind, Agent>>
   timers?: FakeTimers
   limits?: Partial<Limits>
@@ -35,7 +39,8 @@ export interface RunsRigOptions {
 /** The real runs over a store and agents, under a clock that the test moves. */
 export function runsRig(options: RunsRigOptions = {}) {
   const timers = options.timers ?? new FakeTimers()
-  const store = options.store ?? new ModelStore({ after: (ms, then) => void timers.after(ms, then) })
+  const model = new ModelStore({ after: (ms, then) => void timers.after(ms, then), ...(options.disk ? { disk: options.disk } : {}) })
+  const store: Store = options.store ?? model
   const folder = options.folder ?? realpathSync(mkdtempSync(join(tmpdir(), 'talaria-runs-')))
   const profile = testProfile()
   const scripted = makeScripted({
@@ -54,7 +59,7 @@ export function runsRig(options: RunsRigOptions = {}) {
     (await transcript(started.session)).turns.get(started.turn)!.runs.find((run) => run.id === started.run)!
 
   return {
-    runs, store, timers, folder, profile, events, transcript, runOf,
+    runs, store, model, timers, folder, profile, events, transcript, runOf,
     chat: async (): Promise<string> => (await runs.create(profile, {})).id,
     /** Starts a turn that plays a script. */
     send: (session: string, text: string): Promise<Started> => runs.start(profile, { session, text }),

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+import { Puppet } from '../../../support/puppet'
+import { checkInvariants } from '../../../support/invariants'
+import { settle } from '../../../support/fake-timers'
+import { runsRig, seeded, testProfile } from '../../../support/runs-rig'
+import { codeOf } from './code-of'
+
+async function running() {
+  const puppet = new Puppet()
+  const rig = runsRig({ agents: { scripted: puppet } })
+  const session = await rig.chat()
+  const started = await rig.send(session, 'Hello')
+  await settle()
+  return { ...rig, puppet, session, started, stop: () => rig.runs.stop(rig.profile, started.run, 'person') }
+}
+
+describe('stop', () => {
+  it('is committed before it is answered and before the agent is told', async () => {
+    const { stop, model, puppet, events, session } = await running()
+    model.hold()
+    let answered = false
+    const stopped = stop().finally(() => (answered = true))
+    await settle()
+    expect([answered, puppet.turn.stops.length]).toEqual([false, 0])
+    puppet.onStop = () => {}
+    model.release()
+    expect(await stopped).toMatchObject({ cancelled: true, session })
+    await settle()
+    expect(puppet.turn.stops).toEqual(['person'])
+    expect((await events(session)).at(-1)).toMatchObject({ type: 'run.stopping', by: 'person' })
+  })
+
+  it('makes the outcome cancelled, whatever word the agent uses', async () => {
+    for (const outcome of ['completed', 'failed', 'interrupted', 'cancelled'] as const) {
+      const { stop, puppet, runOf, started } = await running()
+      puppet.onStop = (turn) => turn.end({ outcome, ...(outcome === 'failed' ? { problem: { code: 'error' as const } } : {}) })
+      await stop()
+      await settle()
+      const run = await runOf(started)
+      expect(run).toMatchObject({ state: 'settled', outcome: 'cancelled', stoppedBy: 'person' })
+      expect(run.problem).toBeUndefined()
+    }
+  })
+
+  it('keeps what was written and closes tools as cancelled', async () => {
+    const { stop, puppet, transcript, session } = await running()
+    puppet.turn.emit({ type: 'text', delta: 'Half' })
+    puppet.turn.emit({ type: 'tool.started', call: 'c', name: 'read', verb: 'read' })
+    await stop()
+    await settle()
+    const rows = [...(await transcript(session)).rows.values()].filter((row) => row.kind !== 'user')
+    expect(rows.map((row) => [row.kind, row.state, row.text])).toEqual([['answer', 'done', 'Half'], ['tool', 'cancelled', '']])
+  })
+
+  it('answers false after the run has settled, and for a run that nobody knows', async () => {
+    const { stop, puppet, runs, profile, session, started } = await running()
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await stop()).toEqual({ cancelled: false, session })
+    expect(await runs.stop(profile, 'run_none', 'person')).toEqual({ cancelled: false, session: null })
+    expect(await codeOf(runs.stop(testProfile('work'), started.run, 'person'))).toBe('session_profile_mismatch')
+  })
+
+  it('gives up an agent that does not end, keeps the chat busy until then, and takes nothing late from it', async () => {
+    const { stop, puppet, runOf, started, timers, runs, profile, session, events } = await running()
+    puppet.onStop = () => {}
+    await stop()
+    await timers.advance(14_900)
+    expect((await runOf(started)).state).toBe('stopping')
+    expect(await codeOf(runs.start(profile, { session, text: 'x' }))).toBe('session_busy')
+    await timers.advance(200)
+    expect(await runOf(started)).toMatchObject({ state: 'settled', outcome: 'cancelled' })
+    const late = puppet.turn
+    expect(late.closed).toBe(true)
+    const next = await runs.start(profile, { session, text: 'Next' })
+    await settle()
+    const before = (await events(session)).length
+    late.emit({ type: 'text', delta: 'too late' })
+    late.end({ outcome: 'completed' })
+    await timers.advance(100)
+    expect((await events(session)).length).toBe(before)
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await runOf(next)).toMatchObject({ outcome: 'completed', generation: 2 })
+  })
+
+  it('before the agent has opened never begins the turn', async () => {
+    const puppet = new Puppet()
+    let open = (): void => {}
+    puppet.onOpen = () => new Promise((resolve) => (open = resolve))
+    const rig = runsRig({ agents: { scripted: puppet } })
+    const session = await rig.chat()
+    const started = await rig.send(session, 'Hello')
+    await settle()
+    expect(await rig.runs.stop(rig.profile, started.run, 'person')).toMatchObject({ cancelled: true })
+    open()
+    await settle()
+    expect(puppet.turns).toEqual([])
+    expect(await rig.runOf(started)).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  it('and every other end race to exactly one outcome, however they interleave', async () => {
+    const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
+    console.log(`stop races: seed ${seed}`)
+    const random = seeded(seed)
+    for (let round = 0; round < 300; round++) {
+      const puppet = new Puppet()
+      const rig = runsRig({ agents: { scripted: puppet }, seed: seed + round, folder: '/tmp' })
+      const session = await rig.chat()
+      const started = await rig.send(session, 'Hello')
+      await settle()
+      puppet.turn.emit({ type: 'text', delta: 'a' })
+      puppet.turn.emit({ type: 'tool.started', call: 'c', name: 'x', verb: 'other' })
+      puppet.turn.emit({ type: 'question.raised', question: 'q', call: 'c', request: { action: 'x', tool: 'x', choices: [{ id: 'once', kind: 'once' }, { id: 'deny', kind: 'deny' }] } })
+      if (random() < 0.5) rig.model.hold()
+      const acts: (() => unknown)[] = [
+        () => rig.runs.stop(rig.profile, started.run, 'person').catch((error: unknown) => error),
+        () => rig.runs.stop(rig.profile, started.run, 'person').catch((error: unknown) => error),
+        () => puppet.turn.end({ outcome: 'completed' }),
+        () => rig.runs.decide(rig.profile, { session, choice: 'once' }).catch((error: unknown) => error),
+        () => puppet.turn.emit({ type: 'tool.closed', call: 'c', state: 'done' }),
+        () => puppet.turn.emit({ type: 'text', delta: 'b' }),
+        () => rig.runs.start(rig.profile, { session, text: 'Next' }).catch((error: unknown) => error),
+        () => rig.model.release(),
+        () => rig.runs.drain(),
+      ]
+      for (const act of acts.map((each) => ({ each, order: random() })).sort((a, b) => a.order - b.order)) {
+        void act.each()
+        for (let i = Math.floor(random() * 4); i > 0; i--) await Promise.resolve()
+        if (random() < 0.3) await settle()
+      }
+      rig.model.release()
+      await rig.timers.advance(20_000)
+      for (const turn of puppet.turns) turn.end({ outcome: 'completed' })
+      await rig.timers.advance(20_000)
+      const events = await rig.events(session)
+      const runs = events.filter((event) => event.type === 'run.started').map((event) => event.run)
+      expect(events.filter((event) => event.type === 'run.settled').map((event) => event.run)).toEqual(runs)
+      expect(checkInvariants(await rig.transcript(session))).toEqual([])
+      expect(rig.runs.live()).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { emptyTranscript } from '../../../../server/contract/fold'
+import { entryOf, LINE_LENGTH, MAX_TICKS, sameEntry } from '../../../../server/contract/listing'
+import { firstSentence } from '../../../../server/contract/sentence'
+import { Story } from '../../../support/story'
+
+const entry = (story: Story) => entryOf(story.value)!
+
+describe('the list entry', () => {
+  test('is there from creation on, and gone after deletion', () => {
+    expect(entryOf(emptyTranscript())).toBeNull()
+    const story = new Story()
+    expect(entry(story)).toMatchObject({ id: 'ses_1', title: 'A chat', state: 'idle', questions: 0, count: 0, ticks: [] })
+    expect(entry(story)).not.toHaveProperty('line')
+    expect(entryOf(story.say({ type: 'session.deleted' }).value)).toBeNull()
+  })
+
+  test('follows a run: works on a step, asks, stops, rests', () => {
+    const story = new Story().ask('t1', 'Hi')
+    expect(entry(story)).toMatchObject({ state: 'working', run: 't1.run', since: 3000 })
+    story.think('r1', 'hm')
+    expect(entry(story).line).toEqual({ kind: 'step', text: '', verb: 'think' })
+    story.close('r1').tool('r2', { verb: 'run', target: 'make  all', name: 'shell' })
+    expect(entry(story).line).toEqual({ kind: 'step', text: 'make all', verb: 'run' })
+    story.raise('r2', 'a1', { action: 'Run make' })
+    expect(entry(story)).toMatchObject({ state: 'asking', questions: 1, line: { kind: 'question', text: 'Run make' } })
+    story.decide('r2', 'a1')
+    expect(entry(story)).toMatchObject({ state: 'working', questions: 0 })
+    story.stop()
+    expect(entry(story)).toMatchObject({ state: 'stopping', run: 't1.run' })
+    story.close('r2').settle({ outcome: 'cancelled' })
+    expect(entry(story)).toMatchObject({ state: 'idle', outcome: 'cancelled' })
+    expect(entry(story)).not.toHaveProperty('run')
+  })
+
+  test('does not change by growth, so that streaming moves no list', () => {
+    const story = new Story().ask('t1', 'Hi').answer('r1', 'Hello')
+    const before = entry(story)
+    story.grow('r1', '. And a great deal more. '.repeat(50))
+    expect(entry(story)).toEqual(before)
+    expect(sameEntry({ ...before, rev: 1 }, { ...entry(story), rev: 2 })).toBe(true)
+    story.close('r1').settle()
+    expect(sameEntry(before, entry(story))).toBe(false)
+  })
+
+  test('says how the last turn went: its answer, or the provider’s own words', () => {
+    const story = new Story().ask('t1', 'Hi').answer('r1', 'Well. First').close('r1').tool('r2').close('r2').answer('r3', '## Done\n\nThe **file** is there. More.').close('r3').settle()
+    expect(entry(story)).toMatchObject({ outcome: 'completed', line: { kind: 'answer', text: 'Done' } })
+    story.ask('t2', 'Again').settle({ outcome: 'failed', problem: { code: 'auth_mismatch', words: 'Incorrect API key provided: sk-…' } })
+    expect(entry(story)).toMatchObject({ outcome: 'failed', problem: 'auth_mismatch', line: { kind: 'problem', text: 'Incorrect API key provided: sk-…' } })
+    story.run('t2.again', 'retried')
+    expect(entry(story)).not.toHaveProperty('problem')
+    expect(entry(story)).not.toHaveProperty('outcome')
+  })
+
+  test('has a tick per step of the last turn only, with its state and how long it took', () => {
+    const story = new Story().ask('t1', 'Hi').tool('old').close('old').settle().ask('t2', 'More')
+    story.think('r1').close('r1', { duration: 900 }).answer('r2', 'So').close('r2').notice('r3', 'x').tool('r4').close('r4', { state: 'failed', duration: 20 }).tool('r5').raise('r5', 'a1').tool('r6')
+    expect(entry(story).ticks.map(({ kind, state, ms }) => [kind, state, ms])).toEqual([['thought', 'done', 900], ['tool', 'failed', 20], ['tool', 'need', undefined], ['tool', 'live', undefined]])
+  })
+
+  test('merges the oldest ticks of a long turn into one of their summed duration', () => {
+    const story = new Story().ask('t1', 'Hi')
+    for (let i = 0; i < 40; i++) story.tool(`r${i}`).close(`r${i}`, { duration: 10, state: i === 2 ? 'failed' : 'done' })
+    const { ticks } = entry(story)
+    expect(ticks).toHaveLength(MAX_TICKS)
+    expect(ticks[0]).toEqual({ kind: 'tool', state: 'failed', ms: 90, at: story.value.rows.get('r0')!.at })
+    expect(ticks.reduce((sum, { ms }) => sum + ms!, 0)).toBe(400)
+    expect(ticks[1]!.at).toBe(story.value.rows.get('r9')!.at)
+  })
+})
+
+describe('the first sentence', () => {
+  const cases: [string, string][] = [
+    ['Hello there. And more.', 'Hello there.'],
+    ['Version 1.2 is out! Yes', 'Version 1.2 is out!'],
+    ['\n\n# A head\ntext', 'A head'],
+    ['- **Yes**, `make` works\n- no', 'Yes, make works'],
+    ['> 1. See [the page](https://x.example/a.b). Then go', 'See the page.'],
+    ['```sh\nrm -rf x.\n```\nThat was it', 'That was it'],
+    ['---\n\nAfter a rule', 'After a rule'],
+    ['雪が降る。寒い。', '雪が降る。'],
+    ['snake_case stays', 'snake_case stays'],
+    ['```\nonly code', ''],
+    ['  \n\n', ''],
+  ]
+  test.each(cases)('of %j', (text, sentence) => expect(firstSentence(text, 160)).toBe(sentence))
+
+  test('is cut to its length and ends with a whole character', () => {
+    const cut = firstSentence(`${'x'.repeat(LINE_LENGTH - 2)}👩 and on`, LINE_LENGTH)
+    expect(cut).toBe(`${'x'.repeat(LINE_LENGTH - 2)}…`)
+    expect(firstSentence('word '.repeat(100), LINE_LENGTH).length).toBeLessThanOrEqual(LINE_LENGTH)
+  })
+})

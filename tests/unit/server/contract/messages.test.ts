@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { toMessages, toToolCards } from '../../../../server/contract/messages'
+import { Story } from '../../../support/story'
+
+function roles(story: Story): unknown[] {
+  return toMessages(story.value).map(({ role, content, reasoning, tool_calls }) => [
+    role, content, ...(reasoning ? [`thinks: ${String(reasoning)}`] : []), ...(tool_calls ? [(tool_calls as { id: string }[]).map(({ id }) => id)] : []),
+  ])
+}
+
+describe('the original’s messages', () => {
+  test('a turn is its question and one assistant message for each round, each followed by the results of its tools', () => {
+    const story = new Story().ask('t1', 'Look')
+      .think('r1', 'hm').close('r1').answer('r2', 'I look.').close('r2').tool('r3', { args: { path: 'a' } }).tool('r4').close('r3', { tool: { result: 'A' } }).close('r4', { tool: { output: 'B' } })
+      .think('r5', 'so').close('r5').answer('r6', 'It is A.').close('r6').settle()
+    expect(roles(story)).toEqual([
+      ['user', 'Look'], ['assistant', 'I look.', 'thinks: hm', ['r3.call', 'r4.call']], ['tool', 'A'], ['tool', 'B'], ['assistant', 'It is A.', 'thinks: so'],
+    ])
+    const messages = toMessages(story.value)
+    expect(messages[1]!.tool_calls).toEqual([
+      { id: 'r3.call', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } }, { id: 'r4.call', type: 'function', function: { name: 'read_file', arguments: '{}' } },
+    ])
+    expect(messages[2]).toMatchObject({ tool_call_id: 'r3.call', name: 'read_file' })
+  })
+
+  test('ids are positive integers, unique, and those of the rows; they do not change as a turn goes on', () => {
+    const story = new Story()
+    const seen = new Map<unknown, unknown>()
+    const look = (): void => {
+      const ids = toMessages(story.value).flatMap((message) => (message.id === undefined ? [] : [message.id as number]))
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const message of toMessages(story.value)) {
+        if (message.id === undefined) continue
+        expect(Number.isInteger(message.id) && (message.id as number) > 0).toBe(true)
+        expect(seen.get(message.id) ?? message.role).toBe(message.role)
+        seen.set(message.id, message.role)
+      }
+    }
+    const steps: (() => unknown)[] = [
+      () => story.ask('t1', 'x'), () => story.think('r1', 'a'), () => story.close('r1'), () => story.answer('r2', 'b'), () => story.close('r2'), () => story.tool('r3'),
+      () => story.close('r3'), () => story.settle(), () => story.ask('t2', 'y'), () => story.tool('r4'), () => story.tool('r5'), () => story.close('r4'), () => story.close('r5'), () => story.answer('r6', 'z'),
+    ]
+    for (const step of steps) {
+      step()
+      look()
+    }
+    expect([...seen]).toEqual([[1, 'user'], [2, 'assistant'], [4, 'tool'], [5, 'user'], [6, 'assistant'], [7, 'tool'], [8, 'assistant']])
+  })
+
+  test('a settled turn carries its figures on its last answer, times in seconds', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'a').close('r1').tool('r2').close('r2').answer('r3', 'b').close('r3').settle({ usage: { input: 10, output: 3, cost: 0.5 } })
+    const answers = toMessages(story.value).filter(({ role }) => role === 'assistant')
+    expect(answers[0]).not.toHaveProperty('_turnDuration')
+    expect(answers[1]).toMatchObject({ _turnUsage: { input_tokens: 10, output_tokens: 3, estimated_cost: 0.5 }, _turnDuration: 4, _firstTokenMs: 250, _usedModel: 'm-1', timestamp: story.value.rows.get('r3')!.at / 1000 })
+    expect(answers[1]).not.toHaveProperty('_partial')
+  })
+
+  test('a failed turn keeps what it wrote as partial, and ends with one error message in the provider’s own words', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'half').close('r1').settle({ outcome: 'failed', problem: { code: 'rate_limit', words: '429 slow down' } })
+    const [, partial, error] = toMessages(story.value)
+    expect(partial).toMatchObject({ content: 'half', _partial: true })
+    expect(error).toMatchObject({ role: 'assistant', _error: true, type: 'rate_limit', provider_details: '429 slow down', _turnDuration: 4, timestamp: story.value.seq })
+    expect(error).not.toHaveProperty('id')
+  })
+
+  test.each([['cancelled', 'cancelled', undefined], ['interrupted', 'interrupted', 'server_restarted'], ['failed', 'error', undefined], ['failed', 'error', 'provider_unreachable']] as const)(
+    'a turn that ended as %s tells the original’s type %s', (outcome, type, code) => {
+      const story = new Story().ask('t1', 'x').settle({ outcome, ...(code ? { problem: { code } } : {}) })
+      expect(toMessages(story.value).map((message) => message.type ?? message.role)).toEqual(['user', type])
+    },
+  )
+
+  test('the last run decides: what was tried again shows neither the old text nor the old error', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'old').close('r1').settle({ outcome: 'failed', problem: { code: 'error' } })
+    story.say({ type: 'rows.retracted', rows: ['r1'], turns: [], why: 'retry', counted: 1 }).run('t1.b', 'retried').answer('r2', 'new').close('r2').settle()
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', 'new']])
+  })
+
+  test('a running tool is a call without a result, a denied one is told as an error', () => {
+    const story = new Story().ask('t1', 'x').answer('r0', 'Let me see.').close('r0').tool('r1').tool('r2').close('r2', { state: 'denied' })
+    expect(toMessages(story.value).slice(2)).toEqual([expect.objectContaining({ role: 'tool', tool_call_id: 'r2.call', is_error: true, _state: 'denied' })])
+  })
+
+  test('questions and notices are no messages', () => {
+    const story = new Story().ask('t1', 'x').notice('r1', 'chunk_skipped').question('r2').raise('r2', 'a1')
+    expect(roles(story)).toEqual([['user', 'x']])
+  })
+})
+
+test('tool cards point to the message that called them, also where agents use a call’s id twice', () => {
+  const story = new Story().ask('t1', 'x').answer('r0', 'a').close('r0').tool('r1', { call: 'c1', args: { path: 'p', limit: 3 } }).close('r1', { tool: { result: 'R' } }).settle()
+  story.ask('t2', 'y').tool('r2', { call: 'c1' }).close('r2', { state: 'failed' })
+  const messages = toMessages(story.value)
+  const cards = toToolCards(story.value, messages)
+  expect(cards.map((card) => [card.tid, card.assistant_msg_idx, card.done, card.is_error, card.snippet, card.duration])).toEqual([['c1', 1, true, undefined, 'R', 0.5], ['c1', 4, true, true, '', 0.5]])
+  expect(cards[0]!.args).toEqual({ path: 'p', limit: 3 })
+  for (const card of cards) expect(messages[card.assistant_msg_idx]).toMatchObject({ role: 'assistant', tool_calls: [expect.objectContaining({ id: card.tid })] })
+})

@@ -11,25 +11,34 @@ export interface OpenDatabase { db: Connection; store: string; rev: number; clos
 /** The writer's side of opening: lock, file, schema, identity. Throws `StoreUnopened` or the driver's error. */
 export function openForWriting(data: ThreadData): OpenDatabase {
   const lock = takeLock(data.folder)
+  let db: Connection | undefined
+  const close = () => {
+    db?.close()
+    lock.close()
+  }
   try {
     const path = fileIn(data.folder)
-    const db = openConnection(path)
+    db = openConnection(path)
     // Before anything of worth is in it; the files beside it take its mode.
     chmodSync(path, 0o600)
     migrate(db, { path, now: data.now })
-    if (data.maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(data.maxBytes / 4096))}`)
-    db.run(`INSERT OR IGNORE INTO meta (name, value) VALUES ('store', ?)`, data.fresh)
-    db.run(`INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, data.version)
-    const store = db.get<{ value: string }>(`SELECT value FROM meta WHERE name = 'store'`)!.value
-    const close = () => {
-      db.close()
-      lock.close()
-    }
-    return { db, store, rev: readRev(db), close }
+    if (data.maxBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(data.maxBytes / pageSize(db)))}`)
+    return { db, ...identify(db, data), rev: readRev(db), close }
   } catch (error) {
-    lock.close()
+    close()
     throw error
   }
+}
+
+/** A new database gets its identity once; the program that used it last leaves its version for older ones to name. */
+function identify(db: Connection, { fresh, version }: ThreadData): { store: string } {
+  db.run(`INSERT OR IGNORE INTO meta (name, value) VALUES ('store', ?)`, fresh)
+  db.run(`INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, version)
+  return { store: db.get<{ value: string }>(`SELECT value FROM meta WHERE name = 'store'`)!.value }
+}
+
+function pageSize(db: Connection): number {
+  return db.get<{ page_size: number }>('PRAGMA page_size')!.page_size
 }
 
 /** A reader's connection; it cannot write. */

@@ -1,4 +1,4 @@
-import { boundedArguments } from './arguments'
+import { begin, boundedArguments } from './arguments'
 import { endingOf } from './ending'
 import type { Row, ToolRow } from './rows'
 import { lastRun, type Run, type Transcript, type Turn, type Usage } from './session'
@@ -107,29 +107,19 @@ export function originalUsage(usage: Usage): Record<string, number> {
   return Object.fromEntries(named.filter((pair): pair is [string, number] => pair[1] !== undefined))
 }
 
-/** A card of the original's `tool_calls` list; `assistant_msg_idx` is the index, in the messages given, of the message that called. */
+/** Bounds of a card: its result, and how many arguments it keeps (settlement.md §0). */
+const SNIPPET = 4000
+const SUMMARY_KEYS = 6
+
+/** A card of the original's `tool_calls` list; `assistant_msg_idx` is the index of the message that called. */
 export interface ToolCard { name: string; snippet: string; tid: string; assistant_msg_idx: number; args: Record<string, unknown>; done: boolean; is_error?: boolean; duration?: number }
 
-/** The flat list of tool cards beside the messages (settlement.md §1.2). */
+/** The flat list of tool cards beside the messages (settlement.md §1.2). `messages` are all that `toMessages` made of the value: calls stand in them in the order of their rows. */
 export function toToolCards(value: Transcript, messages: OriginalMessage[]): ToolCard[] {
-  const calledBy = new Map<string, number>()
-  let turn = 0
-  const key = (call: string): string => `${turn}\n${call}`
-  messages.forEach((message, i) => {
-    if (message.role === 'user') turn += 1
-    for (const call of (message.tool_calls ?? []) as { id: string }[]) calledBy.set(key(call.id), i)
-  })
-  turn = 0
-  const cards: ToolCard[] = []
-  for (const id of value.order) {
-    const row = value.rows.get(id)!
-    if (row.kind === 'user') turn += 1
-    const index = row.kind === 'tool' ? calledBy.get(key(row.tool.call)) : undefined
-    if (row.kind !== 'tool' || index === undefined) continue
-    cards.push({
-      name: row.tool.name, snippet: (row.tool.result ?? row.tool.output ?? '').slice(0, 4000), tid: row.tool.call, assistant_msg_idx: index, args: boundedArguments(row.tool.args, 6),
-      done: row.state !== 'live', ...(row.state === 'done' || row.state === 'live' ? {} : { is_error: true }), ...(row.duration === undefined ? {} : { duration: row.duration / 1000 }),
-    })
-  }
-  return cards
+  const callers = messages.flatMap((message, i) => ((message.tool_calls ?? []) as unknown[]).map(() => i))
+  const rows = value.order.map((id) => value.rows.get(id)!).filter((row) => row.kind === 'tool')
+  return rows.map(({ tool, state, duration }, i) => ({
+    name: tool.name, snippet: begin(tool.result ?? tool.output ?? '', SNIPPET), tid: tool.call, assistant_msg_idx: callers[i]!, args: boundedArguments(tool.args, SUMMARY_KEYS),
+    done: state !== 'live', ...(state === 'done' || state === 'live' ? {} : { is_error: true }), ...(duration === undefined ? {} : { duration: duration / 1000 }),
+  }))
 }

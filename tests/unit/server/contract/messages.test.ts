@@ -89,10 +89,12 @@ describe('the original’s messages', () => {
 
 test('tool cards point to the message that called them, also where agents use a call’s id twice', () => {
   const story = new Story().ask('t1', 'x').answer('r0', 'a').close('r0').tool('r1', { call: 'c1', args: { path: 'p', limit: 3 } }).close('r1', { tool: { result: 'R' } }).settle()
-  story.ask('t2', 'y').tool('r2', { call: 'c1' }).close('r2', { state: 'failed' })
+  story.ask('t2', 'y').answer('r3', 'b').close('r3').tool('r2', { call: 'c1' }).close('r2', { state: 'failed' }).answer('r4', 'c').close('r4').tool('r5', { call: 'c1' })
   const messages = toMessages(story.value)
   const cards = toToolCards(story.value, messages)
-  expect(cards.map((card) => [card.tid, card.assistant_msg_idx, card.done, card.is_error, card.snippet, card.duration])).toEqual([['c1', 1, true, undefined, 'R', 0.5], ['c1', 4, true, true, '', 0.5]])
+  expect(cards.map((card) => [card.tid, card.assistant_msg_idx, card.done, card.is_error, card.snippet, card.duration])).toEqual([
+    ['c1', 1, true, undefined, 'R', 0.5], ['c1', 4, true, true, '', 0.5], ['c1', 6, false, undefined, '', undefined],
+  ])
   expect(cards[0]!.args).toEqual({ path: 'p', limit: 3 })
   for (const card of cards) expect(messages[card.assistant_msg_idx]).toMatchObject({ role: 'assistant', tool_calls: [expect.objectContaining({ id: card.tid })] })
 })

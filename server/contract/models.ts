@@ -28,7 +28,7 @@ export interface Connection {
   hint?: string
   base_url: string
   has_key: boolean
-  key_source: 'page' | 'env_file' | 'config_yaml' | 'none'
+  key_source: 'page' | 'env_file' | 'config_yaml' | 'auth_json' | 'none'
   /** Its own default model, where one is configured. */
   model: string | null
   /** Only what was given in the page can be removed in the page. */

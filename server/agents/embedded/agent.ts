@@ -3,6 +3,7 @@ import type { RunProblem, RunProblemCode } from '../../contract/problems'
 import type { EndpointMissing, Models } from '../../models/port'
 import { makeCaller } from '../../models/http'
 import type { ProfileContext } from '../../profiles/context'
+import type { ProcessTable } from '../../runs/processes'
 import type { Agent, AgentEvent, AgentSession, Capability, Delivery, ModelOffer, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
 import { runLoop } from './loop'
 import { fromStored, type Message } from './messages'
@@ -21,8 +22,9 @@ const CAPABILITIES: Capability[] = ['reasoning', 'tool_arguments', 'tool_results
 export interface EmbeddedDeps {
   models: Models
   timers: Timers
-  /** Where started process groups are recorded; the store's. */
+  /** Where started process groups are recorded: `store.noteProcess`, `store.forgetProcess`. */
   processes: Processes
+  table: Pick<ProcessTable, 'bootId' | 'startTime'>
   /** The server's environment, of which commands get an allowed part. */
   env: Readonly<Record<string, string | undefined>>
   version: string
@@ -39,7 +41,7 @@ export interface EmbeddedDeps {
 export function makeEmbedded(deps: EmbeddedDeps): Agent {
   const caller = makeCaller()
   const provider = makeProvider({ call: caller.call, timers: deps.timers, silence: deps.silence ?? 600_000 })
-  const tools = makeTools({ timers: deps.timers, processes: deps.processes, env: deps.env })
+  const tools = makeTools({ timers: deps.timers, processes: deps.processes, table: deps.table, env: deps.env })
   const open = new Set<AgentSession>()
   return {
     kind: 'embedded',

@@ -1,13 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { ToolProcess } from '../../../store/port'
+import type { ProcessTable } from '../../../runs/processes'
 import type { Timers } from '../../port'
-import { bootId, processStart } from './started'
 
 /** Where process groups are recorded, so that what outlives our death is ended at the next start. */
 export interface Processes { note(process: ToolProcess): Promise<void>; forget(pid: number): Promise<void> }
 
-export interface ChildDeps { timers: Timers; processes: Processes; env: Readonly<Record<string, string | undefined>> }
+export interface ChildDeps {
+  timers: Timers
+  processes: Processes
+  /** Tells when a process was started; what it cannot tell is not recorded (law 9: a reused id is never taken for it). */
+  table: Pick<ProcessTable, 'bootId' | 'startTime'>
+  /** The server's own, of which a command gets an allowed part. */
+  env: Readonly<Record<string, string | undefined>>
+}
 
 /** What of our environment a command may see: nothing that could be a key of ours or of the profile (issue 3, item 5). */
 const KEPT = /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|XDG_RUNTIME_DIR|SystemRoot|ComSpec|PATHEXT)$/
@@ -46,8 +53,8 @@ export async function runCommand(
   printed(child, print)
   const cancels: (() => void)[] = []
   try {
-    const startTime = await processStart(pid)
-    if (startTime !== null) await processes.note({ pid, startTime, bootId: await bootId(), session: input.session, run: input.run })
+    const [startTime, boot] = await Promise.all([deps.table.startTime(pid), deps.table.bootId()])
+    if (startTime !== null && boot !== null) await processes.note({ pid, startTime, bootId: boot, session: input.session, run: input.run })
     if (input.signal.aborted) stop('stopped')
     else {
       input.signal.addEventListener('abort', onStop)

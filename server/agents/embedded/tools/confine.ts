@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { constants, type Dirent } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ToolFault } from './tool'
 
@@ -57,6 +57,21 @@ async function openReal(root: string, real: string, given: string): Promise<{ ha
   } catch (error) {
     await handle.close()
     throw error
+  }
+}
+
+/** Names in a folder that is really inside, at most `most`, sorted; entered by its handle, so that a link put in its place leads nowhere. */
+export async function namesInside(root: string, real: string, most: number): Promise<Dirent[]> {
+  const handle = await open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
+    throw notThere(relative(root, real), error)
+  })
+  try {
+    await proveInside(root, handle, real, relative(root, real))
+    const entries: Dirent[] = []
+    for await (const entry of await opendir((await seesHandles()) ? `/proc/self/fd/${handle.fd}` : real)) if (entries.push(entry) >= most) break
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  } finally {
+    await handle.close()
   }
 }
 

@@ -1,6 +1,6 @@
-import { opendir, readlink } from 'node:fs/promises'
+import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { find } from './confine'
+import { find, namesInside } from './confine'
 import { numberArg, schema, shown, textArg, ToolFault, type Tool } from './tool'
 
 const MOST = 500
@@ -20,7 +20,7 @@ export const list: Tool = {
     return {
       run: async ({ signal }) => {
         const names: string[] = []
-        const more = await walk(found.real, '', depth, names, signal)
+        const more = await walk(root, found.real, '', depth, names, signal)
         const text = names.length === 0 ? 'The folder is empty.' : names.join('\n')
         return { state: 'done', result: more ? `${text}\n(more than ${MOST}: list a folder inside)` : text, cut: more }
       },
@@ -28,20 +28,15 @@ export const list: Tool = {
   },
 }
 
-async function walk(folder: string, prefix: string, depth: number, out: string[], signal: AbortSignal): Promise<boolean> {
-  const entries: { name: string; kind: 'folder' | 'link' | 'file' }[] = []
-  for await (const entry of await opendir(folder)) {
+async function walk(root: string, folder: string, prefix: string, depth: number, out: string[], signal: AbortSignal): Promise<boolean> {
+  for (const entry of await namesInside(root, folder, MOST * 4)) {
     signal.throwIfAborted()
-    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'folder' : entry.isSymbolicLink() ? 'link' : 'file' })
-    if (entries.length > MOST * 4) break
-  }
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const { name, kind } of entries) {
     if (out.length >= MOST) return true
-    if (kind === 'link') out.push(`${prefix}${name} -> ${await readlink(join(folder, name)).catch(() => '?')}`)
-    else out.push(`${prefix}${name}${kind === 'folder' ? '/' : ''}`)
-    if (kind !== 'folder' || depth <= 1 || name === '.git' || name === 'node_modules') continue
-    if (await walk(join(folder, name), `${prefix}${name}/`, depth - 1, out, signal)) return true
+    const { name } = entry
+    if (entry.isSymbolicLink()) out.push(`${prefix}${name} -> ${await readlink(join(folder, name)).catch(() => '?')}`)
+    else out.push(`${prefix}${name}${entry.isDirectory() ? '/' : ''}`)
+    if (!entry.isDirectory() || depth <= 1 || name === '.git' || name === 'node_modules') continue
+    if (await walk(root, join(folder, name), `${prefix}${name}/`, depth - 1, out, signal)) return true
   }
   return false
 }

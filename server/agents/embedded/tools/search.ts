@@ -1,6 +1,5 @@
-import { opendir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { find } from './confine'
+import { find, namesInside } from './confine'
 import { readText } from './text-file'
 import { schema, shown, textArg, ToolFault, type Tool } from './tool'
 
@@ -33,7 +32,7 @@ export const search: Tool = {
     return {
       run: async ({ signal }) => {
         const hits: string[] = []
-        const look = place.kind === 'file' ? one(place.real) : walk(place.real)
+        const look = place.kind === 'file' ? one(place.real) : walk(root, place.real)
         const exact = text !== text.toLowerCase()
         let files = 0
         let more = false
@@ -58,15 +57,11 @@ async function* one(file: string): AsyncGenerator<string> {
   yield file
 }
 
-async function* walk(folder: string): AsyncGenerator<string> {
-  const entries: { name: string; folder: boolean }[] = []
-  const opened = await opendir(folder).catch(() => null)
-  if (!opened) return
-  for await (const entry of opened) if (entry.isDirectory() || entry.isFile()) entries.push({ name: entry.name, folder: entry.isDirectory() })
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const entry of entries) {
-    if (!entry.folder) yield join(folder, entry.name)
-    else if (entry.name !== '.git' && entry.name !== 'node_modules') yield* walk(join(folder, entry.name))
+async function* walk(root: string, folder: string): AsyncGenerator<string> {
+  for (const entry of await namesInside(root, folder, MOST_FILES).catch(() => [])) {
+    const path = join(folder, entry.name)
+    if (entry.isFile()) yield path
+    else if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules') yield* walk(root, path)
   }
 }
 

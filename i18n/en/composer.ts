@@ -2,6 +2,7 @@
 export default {
   'composer.label': 'Message',
   'composer.placeholder': 'Write to {agent}…',
+  'composer.scripted': 'the scripted agent',
   'composer.placeholder.plain': 'Write a message…',
   'composer.send': 'Send',
   'composer.stop': 'Stop',

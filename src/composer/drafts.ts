@@ -10,7 +10,7 @@ export interface Draft {
   sent?: { key: string; text: string }
 }
 
-/** The durable store; a refusal is a normal state and changes nothing here. */
+/** The durable store; a rejection is a normal state and loses nothing here. Values are opaque to it; an empty one removes the draft. */
 export interface DraftShelf {
   read(chat: string): Promise<string>
   write(chat: string, value: string, at: number): Promise<unknown>
@@ -76,12 +76,14 @@ export function makeDrafts(parts: DraftParts): Drafts {
     waiting.delete(chat)
     const draft = held.get(chat)
     if (!draft) return
-    void parts.shelf
-      .write(chat, draft.text === '' ? '' : JSON.stringify(draft), draft.at)
-      .then(() => {
+    // An empty box must not come back from the quick store while the durable one is being emptied.
+    if (draft.text === '') quickDrop(chat)
+    void parts.shelf.write(chat, draft.text === '' ? '' : JSON.stringify(draft), draft.at).then(
+      () => {
         if (held.get(chat) === draft) quickDrop(chat)
-      })
-      .catch(() => quickWrite(chat, draft))
+      },
+      () => quickWrite(chat, draft),
+    )
   }
   const soon = (chat: string) => {
     if (!waiting.has(chat)) waiting.set(chat, parts.later(REST_MS, () => store(chat)))
@@ -119,7 +121,6 @@ export function makeDrafts(parts: DraftParts): Drafts {
       if (draft?.sent?.key !== key) return
       const text = draft.text === draft.sent.text ? '' : draft.text
       held.set(chat, { text, at: parts.now() })
-      if (text === '') quickDrop(chat)
       store(chat)
     },
     peek: (chat) => held.get(chat),

@@ -17,8 +17,11 @@ export interface Notices {
   /** Shows a toast and returns what takes it away. At most two stand at a time. */
   toast: (toast: Toast) => () => void
   announce: (text: string) => void
+  /** The same, at once: for failures. */
+  alarm: (text: string) => void
   toasts: Accessor<ShownToast[]>
   spoken: Accessor<string>
+  shouted: Accessor<string>
   drop: (id: number) => void
   /** Held while the pointer or the focus is on one. */
   hold: (held: boolean) => void
@@ -30,6 +33,9 @@ export const TOAST_MS = 5000
 export function makeNotices(later: (ms: number, run: () => void) => () => void): Notices {
   const [toasts, setToasts] = createSignal<ShownToast[]>([])
   const [spoken, setSpoken] = createSignal('')
+  const [shouted, setShouted] = createSignal('')
+  // The same words twice in a row must be spoken twice: the tail makes them differ.
+  const anew = (text: string) => (before: string) => (before === text ? `${text}\u00a0` : text)
   const timers = new Map<number, () => void>()
   let last = 0
   let held = false
@@ -42,6 +48,7 @@ export function makeNotices(later: (ms: number, run: () => void) => () => void):
   return {
     toasts,
     spoken,
+    shouted,
     drop,
     hold: (value) => (held = value),
     toast: (toast) => {
@@ -51,8 +58,8 @@ export function makeNotices(later: (ms: number, run: () => void) => () => void):
       if (toast.kind !== 'bad' && !toast.stays) leaveLater(id)
       return () => drop(id)
     },
-    // The same words twice in a row must be spoken twice: the tail makes them differ.
-    announce: (text) => setSpoken((before) => (before === text ? `${text}\u00a0` : text)),
+    announce: (text) => setSpoken(anew(text)),
+    alarm: (text) => setShouted(anew(text)),
   }
 }
 
@@ -74,6 +81,9 @@ export function NoticesView(props: { notices: Notices; closeLabel: string }) {
     <>
       <div class="sr" role="status" aria-live="polite">
         {props.notices.spoken()}
+      </div>
+      <div class="sr" role="alert">
+        {props.notices.shouted()}
       </div>
       <div
         class="toasts"

@@ -1,0 +1,132 @@
+import { createResource, createSignal, Match, onMount, Show, Suspense, Switch } from 'solid-js'
+import { t } from '../i18n'
+import type { Connection, ModelsStatus } from '../server/contract/models'
+import type { AppParts } from './app-parts'
+import { SettingsLinks } from './app-settings-links'
+import { ConnectForm } from './connect/form'
+import type { ConnectActions } from './connect/port'
+import { DeviceSection } from './settings/device'
+import type { Look } from './settings/look'
+import { LookPage } from './settings/look-page'
+import { ModelsPage } from './settings/models'
+import './styles/connect.css'
+import './styles/settings.css'
+import { Banner } from './shell/banner'
+import type { BannerState } from './shell/banner-state'
+import { Icon } from './ui/icon'
+import { useNotices } from './ui/notices'
+
+export interface SettingsPaneProps {
+  parts: AppParts
+  page: 'connection' | 'appearance'
+  status: ModelsStatus | undefined
+  refresh: () => Promise<void>
+  actions: ConnectActions
+  look: Look
+  onLook: (part: Partial<Look>) => void
+  online: boolean
+  banner: BannerState
+  phone: boolean
+  tabs: boolean
+}
+
+/** The settings that exist: models, and the look of this device. */
+export default function SettingsPane(props: SettingsPaneProps) {
+  const notices = useNotices()
+  const [models, { refetch }] = createResource(() => props.parts.backend.call('GET /api/models', {}).catch(() => undefined))
+  const [health] = createResource(() => props.parts.backend.call('GET /health', {}).catch(() => undefined))
+  const [used] = createResource(() => props.parts.device.used())
+  const [saved, setSaved] = createSignal(false)
+  let title!: HTMLHeadingElement
+  onMount(() => title.focus())
+  const changed = async () => {
+    await props.refresh()
+    await refetch()
+  }
+  const name = () => (props.page === 'connection' ? t('set.connection') : t('set.look'))
+  return (
+    <>
+      <header class="bar">
+        <Show when={props.phone}>
+          <a class="back" href="/settings" aria-label={t('set.title')}>
+            <Icon name="chevron-left" class="flip" />
+          </a>
+        </Show>
+        <h1 class="cut" ref={title} tabindex="-1" id="page-title">
+          {name()}
+        </h1>
+        <span class="saved" role="status">
+          <Show when={saved() && props.page === 'appearance'}>
+            <Icon name="check" size="s" />
+            {t('shell.saved')}
+          </Show>
+        </span>
+        <Show when={props.tabs}>
+          <nav class="tabs" aria-label={t('set.list')}>
+            <SettingsLinks page={props.page} />
+          </nav>
+        </Show>
+      </header>
+      <Banner state={props.banner} savedAt={null} onRetry={() => props.parts.sync.retryNow()} />
+      <div class="scroll">
+        <div class="page">
+          <Switch>
+            <Match when={props.page === 'appearance'}>
+              <LookPage
+                look={props.look}
+                onChange={(part) => {
+                  props.onLook(part)
+                  setSaved(true)
+                }}
+              />
+              <Suspense>
+                <DeviceSection
+                  install={props.parts.device.install()}
+                  onInstall={() => props.parts.device.askInstall()}
+                  offline={props.parts.device.offline()}
+                  used={used.latest ?? null}
+                  version={__VERSION__}
+                  store={health.latest?.store ?? null}
+                  host={props.parts.host}
+                />
+              </Suspense>
+            </Match>
+            <Match when={props.status} keyed>
+              {(status) => (
+                <Suspense>
+                  <ModelsPage
+                    status={status}
+                    models={models.latest}
+                    online={props.online}
+                    onDefault={async (ref) => {
+                      await props.actions.setup({ provider: ref.provider, model: ref.id })
+                      await changed()
+                    }}
+                    onRemove={async (id: Connection['id']) => {
+                      await props.actions.remove(id)
+                      await changed()
+                    }}
+                    form={
+                      <ConnectForm
+                        status={status}
+                        actions={props.actions}
+                        titled={t('set.models.add')}
+                        onConnected={() => {
+                          notices.toast({ kind: 'good', text: t('connect.form.saved') })
+                          void changed()
+                        }}
+                      />
+                    }
+                  />
+                </Suspense>
+              )}
+            </Match>
+            <Match when={!props.online}>
+              <p class="m2">{t('connect.offline')}</p>
+            </Match>
+          </Switch>
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,123 @@
+import { Show } from 'solid-js'
+import { t } from '../i18n'
+import type { ListEntry } from '../server/contract/listing'
+import { SettingsLinks } from './app-settings-links'
+import { SessionList } from './sessions/list'
+import type { BannerState } from './shell/banner-state'
+import { ConnectionMark } from './shell/connection'
+import { Sections } from './shell/sections'
+import type { ChatList, Connection } from './sync/port'
+import { Icon, Wing } from './ui/icon'
+import { IconButton } from './ui/icon-button'
+
+export interface SideProps {
+  host: string
+  connection: Connection
+  banner: BannerState
+  phone: boolean
+  rail: boolean
+  /** The page of settings that is open, `list` on a phone's list of them, null among chats. */
+  settings: 'connection' | 'appearance' | 'list' | null
+  needs: number
+  list: ChatList
+  current: string | null
+  offline: boolean
+  skew: number
+  saved: (session: string) => boolean
+  unread: (entry: ListEntry) => boolean
+  onRename: (entry: ListEntry, title: string) => void
+  onDelete: (entry: ListEntry) => void
+  onUnavailable: (entry: ListEntry) => void
+  onFold: () => void
+  /** On a rail the section of chats opens the list instead of going anywhere. */
+  onChats: () => void
+}
+
+const apple = /Mac|iP(hone|ad|od)/.test(navigator.platform)
+const mod = () => (apple ? t('shell.keys.cmd') : t('shell.keys.ctrl'))
+
+/** Sidebar, rail, or the list screen of a phone: who one talks to, new chat, the chats, the sections. */
+export function Side(props: SideProps) {
+  return (
+    <aside class="side">
+      <header class="bar">
+        <Show
+          when={props.phone}
+          fallback={
+            <>
+              <span class="who">
+                <Wing />
+                <b class="cut">{props.host}</b>
+                <ConnectionMark connection={props.connection} banner={props.banner} />
+              </span>
+              <IconButton
+                icon="panel-left"
+                small
+                name={props.rail ? t('shell.sidebar.open') : t('shell.sidebar.fold')}
+                keys={`${mod()} B`}
+                expanded={!props.rail}
+                onPress={() => props.onFold()}
+              />
+            </>
+          }
+        >
+          <h1 class="ttl grow">{props.settings ? t('set.title') : t('list.title')}</h1>
+          <span class="conn">{props.host}</span>
+          <ConnectionMark connection={props.connection} banner={props.banner} />
+        </Show>
+      </header>
+      <Show when={!props.phone}>
+        <div class="find">
+          <a class="b new" href="/new" aria-label={t('list.new')}>
+            <Icon name="square-pen" />
+            <span>{t('list.new')}</span>
+            <kbd aria-hidden="true">{mod()} Shift O</kbd>
+          </a>
+        </div>
+      </Show>
+      <Show
+        when={props.settings}
+        fallback={
+          <div class="chats">
+            <SessionList
+              list={props.list}
+              current={props.current}
+              offline={props.offline}
+              skew={props.skew}
+              saved={props.saved}
+              unread={props.unread}
+              onRename={props.onRename}
+              onDelete={props.onDelete}
+              onUnavailable={props.onUnavailable}
+            />
+          </div>
+        }
+      >
+        {(page) => (
+          <Show when={!props.rail} fallback={<span class="grow" />}>
+            <nav class="scroll list nav" aria-label={t('set.list')}>
+              <SettingsLinks page={page()} icons />
+            </nav>
+          </Show>
+        )}
+      </Show>
+      <Show when={props.phone && !props.settings}>
+        <div class="thumbs">
+          <a class="b pri" href="/new">
+            <Icon name="square-pen" />
+            {t('list.new')}
+          </a>
+        </div>
+      </Show>
+      <Sections
+        at={props.settings ? 'settings' : 'chats'}
+        needs={props.settings || props.rail ? props.needs : 0}
+        onChats={(press) => {
+          if (!props.rail || props.settings) return
+          press.preventDefault()
+          props.onChats()
+        }}
+      />
+    </aside>
+  )
+}

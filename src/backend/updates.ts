@@ -1,8 +1,8 @@
 import { Workbox } from 'workbox-window'
 import type { Sync } from '../sync/port'
 
-/** An address that has passed the page's one named policy (law 11), or a plain one where the browser has no such thing. */
-export type ScriptAddress = ConstructorParameters<typeof Workbox>[0]
+/** The one named policy of the page, or what stands for it where the browser has none (law 11). */
+export interface ScriptAddresses { createScriptURL(address: string): ConstructorParameters<typeof Workbox>[0] }
 
 /**
  * - `none`: this page is of the newest build we know.
@@ -23,10 +23,10 @@ export interface Updates {
 const CHECK_MS = 60_000
 
 /**
- * Registers the worker at an address that has passed the page's policy, and watches for newer ones. In a browser without workers, or when
+ * Registers the worker and watches for newer ones. The address passes through the page's policy. In a browser without workers, or when
  * registering fails, it stays at `none`.
  */
-export function watchUpdates(address: ScriptAddress, sync: Sync): Updates {
+export function watchUpdates(policy: ScriptAddresses, sync: Sync): Updates {
   const listeners = new Set<(update: Update) => void>()
   let update: Update = 'none'
   let asked = false
@@ -45,7 +45,7 @@ export function watchUpdates(address: ScriptAddress, sync: Sync): Updates {
   })
 
   if ('serviceWorker' in navigator) {
-    const registered = (worker = new Workbox(address))
+    const registered = (worker = new Workbox(policy.createScriptURL('/sw.js')))
     worker.addEventListener('waiting', () => update === 'none' && become('waiting'))
     worker.addEventListener('controlling', () => {
       if (asked) location.reload()

@@ -2,7 +2,8 @@ import { Workbox } from 'workbox-window'
 import type { Sync } from '../sync/port'
 
 /** The one named policy of the page, or what stands for it where the browser has none (law 11). */
-export interface ScriptAddresses { createScriptURL(address: string): ConstructorParameters<typeof Workbox>[0] }
+export interface ScriptAddresses { createScriptURL(address: string): ScriptAddress }
+export type ScriptAddress = ConstructorParameters<typeof Workbox>[0]
 
 /**
  * - `none`: this page is of the newest build we know.

@@ -18,7 +18,8 @@ import { hashOf, keyReused, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
 import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
-import { chosenWorkspace } from './workspace'
+import { chosenWorkspace, systemFolders } from './workspace'
+import type { Folders } from './workspace'
 
 /** Scope of the receipts of new chats. */
 export const NEW_ROUTE = '/api/session/new'
@@ -37,13 +38,15 @@ export interface RunsParts {
   defaultAgent?: AgentKind
   limits?: Partial<Limits>
   processes?: ProcessTable
+  /** The machine's own unless given. */
+  folders?: Folders
 }
 
 /** The domain of sessions and runs over a store and agents. One per server; `recover()` before it listens, `drain()` at its end. */
 export function makeRuns(parts: RunsParts): Runs {
   const { store, timers, mint } = parts
   const limits: Limits = { ...LIMITS, ...parts.limits }
-  const rules = { defaultWorkspace: parts.defaultWorkspace, roots: parts.workspaceRoots }
+  const rules = { defaultWorkspace: parts.defaultWorkspace, roots: parts.workspaceRoots, folders: parts.folders ?? systemFolders }
   const actors = new Map<string, SessionActor>()
   let draining = false
 

@@ -2,12 +2,36 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
 import { Refusal } from '../contract/problems'
 
+/** The two things that are done to real folders; a parameter (law 13). */
+export interface Folders {
+  /** The real path of an existing folder, links followed; null when there is none. */
+  real(path: string): Promise<string | null>
+  /** Makes a folder and those above it. */
+  make(path: string): Promise<void>
+}
+
+/** The folders of this machine. */
+export const systemFolders: Folders = {
+  async real(path) {
+    try {
+      const real = await realpath(path)
+      return (await stat(real)).isDirectory() ? real : null
+    } catch {
+      return null
+    }
+  },
+  async make(path) {
+    await mkdir(path, { recursive: true, mode: 0o755 })
+  },
+}
+
 /** Which folders a chat may work in (spec/server.md §10.1). */
 export interface WorkspaceRules {
   /** Where a chat works that names no folder; made at its first turn. */
   defaultWorkspace: string
   /** Folders whose insides may be chosen, such as the person's home. The default workspace always may. */
   roots: string[]
+  folders: Folders
 }
 
 const BLOCKED = ['/etc', '/usr', '/var', '/bin', '/sbin', '/boot', '/proc', '/sys', '/dev', '/lib', '/lib64', '/opt/homebrew', '/System', '/Library', '/private/etc', '/private/var']
@@ -21,8 +45,9 @@ export async function chosenWorkspace(rules: WorkspaceRules, path: string): Prom
   if (given === '' || given.includes('\0') || !isAbsolute(given)) throw new Refusal('bad_request', 'The working folder must be an absolute path.')
   const folder = trimmed(normalize(given))
   if (!lexicallyAllowed(rules, folder)) throw outside(folder)
-  const real = await realFolder(folder)
+  const real = await rules.folders.real(folder)
   if (real === null) throw missing(folder)
+  const realOr = async (path: string): Promise<string> => (await rules.folders.real(path)) ?? path
   const realRules = { defaultWorkspace: await realOr(rules.defaultWorkspace), roots: await Promise.all(rules.roots.map(realOr)) }
   if (!lexicallyAllowed(realRules, real)) throw outside(folder)
   return folder
@@ -30,16 +55,16 @@ export async function chosenWorkspace(rules: WorkspaceRules, path: string): Prom
 
 /** Makes sure before a turn that its folder is there; only the default one is made. Refuses with `workspace_missing`. */
 export async function readyWorkspace(rules: WorkspaceRules, folder: string): Promise<void> {
-  if ((await realFolder(folder)) !== null) return
+  if ((await rules.folders.real(folder)) !== null) return
   if (folder !== rules.defaultWorkspace) throw missing(folder)
   try {
-    await mkdir(folder, { recursive: true, mode: 0o755 })
+    await rules.folders.make(folder)
   } catch {
     throw missing(folder)
   }
 }
 
-function lexicallyAllowed(rules: WorkspaceRules, folder: string): boolean {
+function lexicallyAllowed(rules: Pick<WorkspaceRules, 'defaultWorkspace' | 'roots'>, folder: string): boolean {
   if (folder === sep) return false
   if (within(folder, rules.defaultWorkspace)) return true
   if (BLOCKED.some((blocked) => within(folder, blocked)) && !rules.roots.some((root) => BLOCKED.some((blocked) => within(root, blocked)) && within(folder, root))) return false
@@ -53,19 +78,6 @@ function within(path: string, root: string): boolean {
 
 function trimmed(path: string): string {
   return path.length > 1 && path.endsWith(sep) ? path.slice(0, -1) : path
-}
-
-async function realFolder(path: string): Promise<string | null> {
-  try {
-    const real = await realpath(path)
-    return (await stat(real)).isDirectory() ? real : null
-  } catch {
-    return null
-  }
-}
-
-async function realOr(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
 }
 
 function missing(folder: string): Refusal {

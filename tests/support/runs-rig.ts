@@ -33,7 +33,8 @@ export interface RunsRigOptions {
   limits?: Partial<Limits>
   seed?: number
   processes?: ProcessTable
-  folder?: string
+  /** Uses the machine's folders; else every folder is there, without any wait. */
+  realFolders?: boolean
 }
 
 /** The real runs over a store and agents, under a clock that the test moves. */
@@ -41,7 +42,7 @@ export function runsRig(options: RunsRigOptions = {}) {
   const timers = options.timers ?? new FakeTimers()
   const model = new ModelStore({ after: (ms, then) => void timers.after(ms, then), ...(options.disk ? { disk: options.disk } : {}) })
   const store: Store = options.store ?? model
-  const folder = options.folder ?? realpathSync(mkdtempSync(join(tmpdir(), 'talaria-runs-')))
+  const folder = options.realFolders ? realpathSync(mkdtempSync(join(tmpdir(), 'talaria-runs-'))) : '/home/test'
   const profile = testProfile()
   const scripted = makeScripted({
     timers, folder: { list: async () => ['a.md', 'notes/'], read: async () => 'Alpha\n' }, echo: async (words) => ({ output: `${words}\n`, exit: 0 }),
@@ -49,6 +50,7 @@ export function runsRig(options: RunsRigOptions = {}) {
   const runs = makeRuns({
     store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, defaultAgent: 'scripted',
     defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
+    ...(options.realFolders ? {} : { folders: { real: async (path: string) => path, make: async () => {} } }),
     processes: options.processes ?? { bootId: async () => null, startTime: async () => null, endGroup: () => false },
     ...(options.limits ? { limits: options.limits } : {}),
   })

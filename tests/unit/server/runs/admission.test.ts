@@ -7,9 +7,9 @@ import { settle } from '../../../support/fake-timers'
 import { runsRig, testProfile } from '../../../support/runs-rig'
 import { codeOf } from './code-of'
 
-function rigged() {
+function rigged(options: { realFolders?: boolean } = {}) {
   const puppet = new Puppet()
-  const rig = runsRig({ agents: { scripted: puppet } })
+  const rig = runsRig({ agents: { scripted: puppet }, ...options })
   return { ...rig, puppet }
 }
 
@@ -127,7 +127,7 @@ describe('admission', () => {
   })
 
   it('makes the default working folder at the first turn, and refuses an absent, a relative and a foreign one', async () => {
-    const { runs, profile, chat, folder, events } = rigged()
+    const { runs, profile, chat, folder, events } = rigged({ realFolders: true })
     const session = await chat()
     expect(existsSync(join(folder, 'workspace'))).toBe(false)
     mkdirSync(join(folder, 'here'))
@@ -203,7 +203,7 @@ describe('a chat', () => {
   })
 
   it('takes a title, a model and a folder while a run is live', async () => {
-    const { runs, profile, chat, folder, puppet, transcript } = rigged()
+    const { runs, profile, chat, folder, puppet, transcript } = rigged({ realFolders: true })
     const session = await chat()
     await runs.start(profile, { session, text: 'Hello' })
     mkdirSync(join(folder, 'other'))

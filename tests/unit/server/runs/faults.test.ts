@@ -9,7 +9,7 @@ const SCRIPT = '[[reason:Let me look at it.]][[tool:read {"verb":"read","ms":40}
 
 /** Plays the whole script, answering its question; the n-th append after the chat was made fails. */
 async function played(n: number, kind: 'failed' | 'full' = 'failed') {
-  const rig = runsRig({ folder: '/tmp' })
+  const rig = runsRig()
   const session = await rig.chat()
   let appends = 0
   rig.model.fault = () => (++appends === n ? kind : undefined)

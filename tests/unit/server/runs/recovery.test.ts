@@ -14,7 +14,7 @@ describe('a restart', () => {
     let commits = 0
     // The first round does not crash: it tells how many commits there are.
     for (let n = 0; n <= commits; n++) {
-      const rig = runsRig({ folder: '/tmp' })
+      const rig = runsRig()
       const session = await rig.chat()
       let seen = 0
       let shown = 0
@@ -30,7 +30,7 @@ describe('a restart', () => {
       commits = Math.max(commits, seen)
       rig.model.crash()
 
-      const heir = runsRig({ disk: rig.model.disk, seed: n + 100, folder: '/tmp' })
+      const heir = runsRig({ disk: rig.model.disk, seed: n + 100 })
       const before = await heir.events(session)
       expect(before.length).toBeGreaterThanOrEqual(shown)
       await heir.runs.recover()

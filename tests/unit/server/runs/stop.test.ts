@@ -105,7 +105,7 @@ describe('stop', () => {
     const random = seeded(seed)
     for (let round = 0; round < 300; round++) {
       const puppet = new Puppet()
-      const rig = runsRig({ agents: { scripted: puppet }, seed: seed + round, folder: '/tmp' })
+      const rig = runsRig({ agents: { scripted: puppet }, seed: seed + round })
       const session = await rig.chat()
       const started = await rig.send(session, 'Hello')
       await settle()

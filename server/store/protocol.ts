@@ -56,6 +56,8 @@ export interface ThreadData {
   fresh: string
   version: string
   maxBytes?: number
+  /** Writer: how many sessions it remembers, and how many rows of one before it starts again from the last turn. */
+  keep?: { sessions: number; rows: number }
   /** Reader: identity of the store. */
   store: string
 }

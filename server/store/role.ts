@@ -23,7 +23,7 @@ export function openRole(data: ThreadData): Role | Unopened {
 
 function openWriter(data: ThreadData): Role {
   const { db, store, rev, close } = openForWriting(data)
-  const at = { db, writer: new Writer(db) }
+  const at = { db, writer: new Writer(db, data.keep) }
   return { opened: { opened: true, store, rev }, answer: (request) => answer(WRITES, at, request), close }
 }
 

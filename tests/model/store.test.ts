@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { emptyTranscript, fold, merge } from '../../server/contract/fold'
-import { entryOf } from '../../server/contract/listing'
+import { entryOf, type ListEntry } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
 import type { Committed, Store } from '../../server/store/port'
 import { arbitraryHistory, type History } from '../support/history'
@@ -67,6 +67,49 @@ test(`the tables are the fold after every commit and every reopening, and so is 
         }
       }
     } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }), { numRuns: HISTORIES, seed: SEED })
+})
+
+/** Two sessions at once, their appends joined at random, in a writer that remembers next to nothing, or everything. */
+test(`so are those of sessions that share commits, whatever the writer remembers (${HISTORIES} pairs, seed ${SEED})`, async () => {
+  console.log(`store model, pairs: ${HISTORIES} histories, seed ${SEED}`)
+  const pair = fc.tuple(arbitraryHistory({ steps: 60, session: 'ses_1' }), arbitraryHistory({ steps: 60, session: 'ses_2' }))
+  await fc.assert(fc.asyncProperty(pair, fc.array(fc.nat(3), { minLength: 1, maxLength: 40 }), fc.boolean(), async (histories, batches, forgetful) => {
+    const folder = freshFolder('pairs')
+    const store = await openTestStore({ folder, start: startInline, ...(forgetful && { keep: { sessions: 1, rows: 3 } }) })
+    try {
+      const committed: Committed[] = []
+      store.onCommit((batch) => committed.push(...batch))
+      const waiting = histories.map(({ appends }) => [...appends])
+      const values = new Map(histories.map(({ session }) => [session, emptyTranscript()]))
+      const list = new Map<string, ListEntry>()
+      const cursors: string[] = ['0']
+      for (let i = 0; waiting.some((appends) => appends.length > 0); i++) {
+        // 0 and 1: one append of that session; 2 and 3: some of both in one commit.
+        const choice = batches[i % batches.length]!
+        const batch = waiting.flatMap((appends, k) => appends.splice(0, choice > 1 ? choice - 1 : k === choice ? 1 : 0))
+        if (batch.length === 0) batch.push(...waiting.flatMap((appends) => appends.splice(0, 1)))
+        await Promise.all(batch.map((append) => store.append({ ...append, urgency: 'now' })))
+        for (const append of batch) values.set(append.session, fold(values.get(append.session)!, append.events))
+        cursors.push(String(await store.head()))
+      }
+      same(committed.map(({ rev }) => rev), committed.map((_, i) => i + 1), 'revisions')
+      for (const [session, value] of values) {
+        same(await whole(store, session), value, `the tables of ${session}`)
+        const entry = entryOf(value)
+        const last = committed.filter((one) => one.session === session && (one.entry ?? one.removed)).at(-1)!
+        if (entry) list.set(session, { ...entry, rev: last.rev })
+      }
+      for (const after of cursors) {
+        const page = await store.list({ profile: 'default', limit: 10, after })
+        const moved = [...list.values()].filter(({ rev }) => rev > Number(after)).sort((a, b) => a.rev - b.rev)
+        same(page.entries, moved, `the list since ${after}`)
+      }
+      expect(await store.check()).toMatchObject({ ok: true })
+    } finally {
+      await store.close()
       rmSync(folder, { recursive: true, force: true })
     }
   }), { numRuns: HISTORIES, seed: SEED })

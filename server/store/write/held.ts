@@ -15,15 +15,14 @@ export interface Held {
   entry: string | null
 }
 
-/** How many sessions the writer remembers, and how many rows of one before it starts again from the last turn. */
-const SESSIONS = 128
-const ROWS = 1000
+/** Enough for every session that runs on one machine; a chat's tail is its last turns. */
+export const KEEP = { sessions: 128, rows: 1000 }
 
 /** The writer's memory of the sessions written last. Dropped as a whole after a fault and read again. */
 export class HeldSessions {
   readonly #held = new Map<string, Held>()
 
-  constructor(private readonly db: Connection) {}
+  constructor(private readonly db: Connection, private readonly keep = KEEP) {}
 
   get(id: string): Held | undefined {
     const known = this.#held.get(id) ?? this.#read(id)
@@ -50,7 +49,7 @@ export class HeldSessions {
 
   /** A tail that has grown over several turns is cut back to the last one. */
   trim(held: Held): void {
-    if (held.tail.rows.size > ROWS && held.tail.turns.size > 1 && !held.record.run) this.renew(held)
+    if (held.tail.rows.size > this.keep.rows && held.tail.turns.size > 1 && !held.record.run) this.renew(held)
   }
 
   #read(id: string): Held | undefined {
@@ -69,7 +68,7 @@ export class HeldSessions {
   #keep(id: string, held: Held): void {
     this.#held.delete(id)
     this.#held.set(id, held)
-    if (this.#held.size > SESSIONS) this.#held.delete(this.#held.keys().next().value!)
+    if (this.#held.size > this.keep.sessions) this.#held.delete(this.#held.keys().next().value!)
   }
 }
 

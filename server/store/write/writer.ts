@@ -14,8 +14,8 @@ export type Verdict =
 export class Writer {
   readonly #sessions: HeldSessions
 
-  constructor(private readonly db: Connection) {
-    this.#sessions = new HeldSessions(db)
+  constructor(private readonly db: Connection, keep?: { sessions: number; rows: number }) {
+    this.#sessions = new HeldSessions(db, keep)
   }
 
   /** After a fault of disk or database nothing of the batch is there, and what was held in memory is read again. */

@@ -232,6 +232,21 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
         expect(all.rows.every(({ pos }) => pos >= window.from)).toBe(true)
       })
 
+      test('gives out no cursor of which the listener has not been told', async () => {
+        const { store } = await fresh()
+        const chat = new Chat('ses_a')
+        let told = 0
+        store.onCommit((batch) => (told = batch.at(-1)!.rev))
+        await store.append(chat.created())
+        for (let i = 0; i < 100; i++) {
+          const appended = store.append(chat.append([{ type: 'session.changed', title: `Title ${i}` }]))
+          const ahead: number[] = []
+          const look = (cursor: string) => Number(cursor) > told && ahead.push(Number(cursor))
+          await Promise.all([appended, ...Array.from({ length: 5 }, async () => look((await store.window('ses_a', { limit: 1 }))!.cursor)), store.list({ profile: 'default', limit: 1 }).then(({ cursor }) => look(cursor))])
+          expect(ahead).toEqual([])
+        }
+      })
+
       test('answers a cursor that it never gave out with a window', async () => {
         const { store } = await fresh()
         await long(store)

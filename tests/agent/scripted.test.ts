@@ -1,12 +1,20 @@
+import { join } from 'node:path'
 import { makeScripted } from '../../server/agents/scripted'
 import { systemTimers } from '../../server/runs/timers'
+import { freshFolder, openTestStore } from '../support/store-thread'
 import { conformance } from './conformance'
 import { agentRig } from './rig'
 import type { Cue, ProblemKind, ToolCue } from './rig'
 
-conformance('the scripted agent', async (options) => {
-  const rig = agentRig(makeScripted({ timers: systemTimers(), scale: 0.02 }), 'scripted', options)
-  return { ...rig, message: (cues) => cues.map(directives).join(''), leftovers: async () => 0 }
+const message = (cues: Cue[]): string => cues.map(directives).join('')
+const scripted = () => makeScripted({ timers: systemTimers(), scale: 0.02 })
+
+conformance('the scripted agent', async (options) => ({ ...agentRig(scripted(), 'scripted', options), message, leftovers: async () => 0 }))
+
+conformance('the scripted agent on the real store', async (options) => {
+  const folder = freshFolder('scripted')
+  const rig = agentRig(scripted(), 'scripted', { ...options, folder, store: await openTestStore({ folder: join(folder, 'state') }) })
+  return { ...rig, message, leftovers: async () => 0 }
 })
 
 /** A cue as directives of the scripted agent. */

@@ -24,10 +24,12 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
   response.socket?.setNoDelay(true)
   const listeners: (() => void)[] = []
   let closed = response.destroyed
+  let dropped = false
   let cancelDeadline: (() => void) | undefined
 
   const drop = () => {
-    if (closed) return
+    if (closed || dropped) return
+    dropped = true
     slow()
     response.destroy()
   }
@@ -44,12 +46,12 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
 
   return {
     send(frame) {
-      if (closed || response.writableEnded) return
+      if (closed || dropped || response.writableEnded) return
       if (response.writableLength > OUTLET_LIMIT) drop()
       else if (!response.write(frame)) cancelDeadline ??= timers.after(WRITE_DEADLINE_MS, drop)
     },
     drained() {
-      if (closed || !response.writableNeedDrain) return Promise.resolve()
+      if (closed || dropped || !response.writableNeedDrain) return Promise.resolve()
       return new Promise((resolve) => {
         response.once('drain', resolve)
         response.once('close', resolve)

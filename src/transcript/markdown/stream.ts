@@ -12,7 +12,8 @@ import { makeSegmenter } from './segments'
  * with its open marks closed. After `finish` the tree depends on the text alone.
  */
 export interface Markdown {
-  push: (text: string) => void
+  /** `more`: another piece follows at once, so that what is open need not be drawn yet. */
+  push: (text: string, more?: boolean) => void
   /** The text is complete. Nothing may follow. */
   finish: () => void
   /** Characters lexed so far: what the test of linear cost counts. */
@@ -139,13 +140,13 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
   }
 
   return {
-    push: (text) => {
+    push: (text, more = false) => {
       if (finished || text === '') return
       const whole = carried + text
       const keep = carry(whole)
       carried = whole.slice(whole.length - keep)
       segmenter.push(whole.slice(0, whole.length - keep).replace(/\r\n?/g, '\n'))
-      drawOpen()
+      if (!more) drawOpen()
     },
     finish: () => {
       if (finished) return

@@ -1,0 +1,72 @@
+import { createEffect, onCleanup } from 'solid-js'
+import { makeMarkdown, type Markdown, type MarkdownOptions } from './markdown/stream'
+import type { Slices } from './frames'
+import type { RowCell } from './model'
+
+/** Text up to this length is drawn at once; more waits for the slices, UTF-16 units. */
+const AT_ONCE = 6_000
+const SLICE = 2_000
+
+/**
+ * Keeps an element filled with the drawn text of a row, as long as its owner lives. Growth goes straight into the block parser; text that
+ * did not grow but changed (cut, replaced by a catch-up) is drawn anew.
+ */
+export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownOptions, slices: Slices): void {
+  let markdown: Markdown = makeMarkdown(into, options)
+  let known = ''
+  let waiting = ''
+  let final = false
+  let finished = false
+  let stopSlices: (() => void) | null = null
+
+  const step = (): boolean => {
+    const piece = waiting.slice(0, SLICE)
+    waiting = waiting.slice(SLICE)
+    markdown.push(piece, waiting !== '')
+    if (waiting !== '') return true
+    end()
+    stopSlices = null
+    return false
+  }
+  const end = () => {
+    if (!final || finished || waiting !== '') return
+    finished = true
+    markdown.finish()
+  }
+  const add = (text: string) => {
+    known += text
+    waiting += text
+    if (stopSlices) return
+    if (waiting.length > AT_ONCE) {
+      stopSlices = slices.add(step)
+      return
+    }
+    markdown.push(waiting)
+    waiting = ''
+  }
+  const restart = () => {
+    stopSlices?.()
+    stopSlices = null
+    into.replaceChildren()
+    markdown = makeMarkdown(into, options)
+    known = waiting = ''
+    finished = false
+  }
+  createEffect(() => {
+    cell.row()
+    const row = cell.current()
+    if (finished ? row.text !== known || row.state === 'live' : !row.text.startsWith(known)) restart()
+    const more = row.text.slice(known.length)
+    final = row.state !== 'live'
+    // A row that is still growing is marked, so that a long code block does not fold under the reader.
+    if (!final) into.classList.add('tx-watched')
+    if (more !== '') add(more)
+    end()
+  })
+  onCleanup(cell.onGrow((text, length) => {
+    // What was read with the whole row comes here once more.
+    if (known.length + text.length === length) add(text)
+    else if (known.length < length) add(cell.current().text.slice(known.length))
+  }))
+  onCleanup(() => stopSlices?.())
+}

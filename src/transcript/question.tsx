@@ -1,0 +1,40 @@
+import { createMemo, createSignal, Show } from 'solid-js'
+import { t } from '../../i18n'
+import { clock } from '../../i18n/format'
+import type { UserRow } from '../../server/contract/rows'
+import type { RowCell } from './model'
+import { useSurroundings } from './surroundings'
+
+/** More lines than this fold to `FOLD_TO` (design/LANGUAGE.md §8, user message). */
+const FOLD_OVER = 12
+const LONG = 1400
+
+/** A question is a heading: a full-width block, not a bubble. Its text is shown as it was written. */
+export function Question(props: { cell: RowCell; id: string }) {
+  const { choices } = useSurroundings()
+  const row = () => props.cell.row() as UserRow
+  const folds = createMemo(() => row().text.split('\n').length > FOLD_OVER || row().text.length > LONG)
+  const [open, setOpen] = createSignal(choices.get(props.cell.id) ?? false)
+  const toggle = () => {
+    choices.set(props.cell.id, !open())
+    setOpen(!open())
+  }
+  return (
+    <div class="tx-you" id={props.id} tabindex="-1">
+      <time class="tx-when" dateTime={new Date(row().at).toISOString()} title={t('you.sentAt', { time: new Date(row().at).toLocaleString() })}>
+        {clock(row().at, Date.now())}
+      </time>
+      <h2 class="tx-said" classList={{ 'tx-clamped': folds() && !open(), 'tx-calm': row().text.length > 300 }} dir="auto">
+        {row().text}
+      </h2>
+      <Show when={folds()}>
+        <button type="button" class="b qui tx-more" aria-expanded={open()} onClick={toggle}>
+          {open() ? t('you.showLess') : t('you.showAll')}
+        </button>
+      </Show>
+      <Show when={row().source !== 'person'}>
+        <p class="meta">{t(`you.source.${row().source as 'queue' | 'wakeup' | 'goal' | 'agent'}`)}</p>
+      </Show>
+    </div>
+  )
+}

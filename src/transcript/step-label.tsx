@@ -1,0 +1,89 @@
+import { Match, Show, Switch } from 'solid-js'
+import { t } from '../../i18n'
+import { duration } from '../../i18n/format'
+import type { QuestionRow, Row, ToolRow } from '../../server/contract/rows'
+import { CODE_VERBS, countDiff, readDiff } from './steps'
+
+/** Verb in ink-2, target in ink; tense and end say how it went (design/LANGUAGE.md §8, steps). */
+export function StepLabel(props: { row: Row }) {
+  return (
+    <span class="tx-label">
+      <Switch>
+        <Match when={props.row.kind === 'thought'}>{props.row.state === 'live' ? t('step.thinking') : t('step.thought')}</Match>
+        <Match when={props.row.kind === 'question'}>{questionLabel(props.row as QuestionRow)}</Match>
+        <Match when={props.row.kind === 'tool'}>
+          <ToolLabel row={props.row as ToolRow} />
+        </Match>
+      </Switch>
+    </span>
+  )
+}
+
+function ToolLabel(props: { row: ToolRow }) {
+  const tool = () => props.row.tool
+  const code = () => CODE_VERBS.has(tool().verb) && !tool().title
+  const target = () => (tool().title ?? tool().target ?? '').split('\n')[0]!
+  return (
+    <>
+      {verbOf(props.row)}{' '}
+      <Show when={target()}>
+        <span class="tx-target" classList={{ code: code() }} dir={code() ? 'ltr' : 'auto'}>
+          {target()}
+        </span>{' '}
+      </Show>
+      <Show when={endOf(props.row)}>{(end) => <span class={end().bad ? 'bad' : 'm3'}>{end().words}</span>}</Show>
+    </>
+  )
+}
+
+function verbOf(row: ToolRow): string {
+  const { verb, name } = row.tool
+  const tense = row.state === 'live' ? 'now' : 'done'
+  return verb === 'other' ? t(`step.other.${tense}`, { name }) : t(`step.${verb}.${tense}`)
+}
+
+function endOf(row: ToolRow): { words: string; bad: boolean } | null {
+  if (row.approval?.state === 'open') return { words: t('step.waiting'), bad: false }
+  switch (row.state) {
+    case 'failed': return { words: row.tool.exit === undefined ? t('step.failed') : t('step.failedExit', { code: row.tool.exit }), bad: true }
+    case 'cancelled': return { words: t('step.cancelled'), bad: false }
+    case 'denied': return { words: t('step.denied'), bad: false }
+    case 'unknown': return { words: t('step.unknown'), bad: false }
+    default: return null
+  }
+}
+
+function questionLabel(row: QuestionRow): string {
+  const action = row.approval?.action ?? ''
+  return row.approval?.state === 'open' ? t('step.asks', { action }) : t('step.asked', { action })
+}
+
+/** At the end of the line: how much changed, which lines were read, or how long it took. */
+export function StepEnd(props: { row: Row; elapsed: number | undefined }) {
+  const diff = () => (props.row.kind === 'tool' && props.row.tool.diff ? countDiff(readDiff(props.row.tool.diff)) : null)
+  const lines = () => (props.row.kind === 'tool' && props.row.tool.verb === 'read' ? linesOf(props.row) : null)
+  return (
+    <span class="tx-dur">
+      <Switch>
+        <Match when={diff()}>
+          {(count) => (
+            <>
+              <span class="sr">{t('step.changes', count())}</span>
+              <span class="tx-plus" aria-hidden="true">{`+${count().added}`}</span> <span class="tx-minus" aria-hidden="true">{`−${count().removed}`}</span>
+            </>
+          )}
+        </Match>
+        <Match when={lines()}>{lines()}</Match>
+        <Match when={props.row.duration !== undefined}>{duration(props.row.duration!)}</Match>
+        <Match when={props.elapsed !== undefined}>{duration(Math.max(1000, props.elapsed!))}</Match>
+      </Switch>
+    </span>
+  )
+}
+
+function linesOf(row: ToolRow): string | null {
+  const place = row.tool.locations?.[0]
+  if (!place || place.line === undefined || !Number.isSafeInteger(place.line) || place.line < 1) return null
+  if (place.lines === undefined || !Number.isSafeInteger(place.lines) || place.lines < 2) return t('step.line', { from: place.line })
+  return t('step.lines', { from: place.line, to: place.line + place.lines - 1 })
+}

@@ -1,0 +1,137 @@
+import type { ToolVerb } from '../../server/contract/rows'
+import type { Row, ToolRow } from '../../server/contract/rows'
+import type { IconName } from '../ui/icon'
+import type { TraceStep } from '../ui/ticks'
+
+/** Rows of a turn that are steps (spec/log.md §4). */
+export function isStep(row: Row): boolean {
+  return row.kind === 'thought' || row.kind === 'tool' || row.kind === 'question'
+}
+
+/** True while a person is asked on this row. */
+export function waits(row: Row): boolean {
+  return (row.kind === 'tool' || row.kind === 'question') && row.approval?.state === 'open'
+}
+
+/** One tick of the trace. `lost`: the page cannot see whether it still runs. */
+export function tickOf(row: Row, online: boolean): TraceStep {
+  const kind = row.kind === 'thought' ? 'thought' : row.kind === 'question' ? 'question' : 'tool'
+  const state = waits(row) ? 'need' : row.state === 'live' ? (online ? 'live' : 'lost') : row.state === 'failed' ? 'failed' : row.state === 'unknown' ? 'lost' : 'done'
+  return row.duration === undefined ? { kind, state } : { kind, state, ms: row.duration }
+}
+
+export const VERB_ICONS: Record<ToolVerb, IconName> = {
+  read: 'file-text', list: 'folder-open', search: 'search', write: 'file-pen', change: 'file-pen', run: 'terminal', web: 'globe', skill: 'book-open', memory: 'bookmark', other: 'wrench',
+}
+
+/** Targets of these verbs are paths or commands and are set in the code face. */
+export const CODE_VERBS: ReadonlySet<ToolVerb> = new Set(['read', 'list', 'write', 'change', 'run'])
+
+/** What folds into one line when three or more stand in a row (design/LANGUAGE.md §8, steps). */
+const GROUPED: ReadonlySet<ToolVerb> = new Set(['read', 'list', 'search'])
+
+export type StepItem<T> = { kind: 'one'; cell: T } | { kind: 'group'; id: string; cells: T[] }
+
+/** Joins three or more finished reads, lists or searches that follow each other; the newest step of a running turn is never hidden. */
+export function groupSteps<T>(cells: readonly T[], rowOf: (cell: T) => Row): StepItem<T>[] {
+  const items: StepItem<T>[] = []
+  let run: T[] = []
+  const close = () => {
+    if (run.length >= 3) items.push({ kind: 'group', id: rowOf(run[0]!).id, cells: run })
+    else for (const cell of run) items.push({ kind: 'one', cell })
+    run = []
+  }
+  for (const cell of cells) {
+    const row = rowOf(cell)
+    if (row.kind === 'tool' && row.state === 'done' && GROUPED.has(row.tool.verb) && !row.approval) run.push(cell)
+    else {
+      close()
+      items.push({ kind: 'one', cell })
+    }
+  }
+  close()
+  return items
+}
+
+/** Counts of a group by verb, in the order in which the verbs first occur. */
+export function countVerbs(rows: readonly ToolRow[]): { verb: 'read' | 'list' | 'search'; n: number }[] {
+  const counts = new Map<'read' | 'list' | 'search', number>()
+  for (const row of rows) {
+    const verb = row.tool.verb as 'read' | 'list' | 'search'
+    counts.set(verb, (counts.get(verb) ?? 0) + 1)
+  }
+  return [...counts].map(([verb, n]) => ({ verb, n }))
+}
+
+/** The folder that all targets share, or null: with fewer than two parts in common it says nothing. */
+export function commonFolder(targets: readonly (string | undefined)[]): string | null {
+  const folders = targets.map((target) => target?.split('/').slice(0, -1) ?? [])
+  const first = folders[0] ?? []
+  let n = 0
+  while (n < first.length && folders.every((folder) => folder[n] === first[n])) n++
+  const shared = first.slice(0, n).join('/')
+  return shared === '' ? null : shared
+}
+
+/** The last lines of a text, without blank ones at the end. */
+export function lastLines(text: string, n: number): string {
+  return text.trimEnd().split('\n').slice(-n).join('\n')
+}
+
+export interface DiffLine { kind: 'same' | 'added' | 'removed' | 'hunk'; text: string }
+
+/** Lines of a unified diff; headers of files are left out, because the step names the file. */
+export function readDiff(diff: string): DiffLine[] {
+  const lines: DiffLine[] = []
+  let inside = false
+  for (const line of diff.replace(/\n$/, '').split('\n')) {
+    if (line.startsWith('@@')) {
+      inside = true
+      lines.push({ kind: 'hunk', text: line })
+    } else if (!inside && /^(?:---|\+\+\+|diff |index |new file|deleted file|similarity|rename )/.test(line)) continue
+    else if (line.startsWith('\\')) continue
+    else if (line.startsWith('+')) lines.push({ kind: 'added', text: line.slice(1) })
+    else if (line.startsWith('-')) lines.push({ kind: 'removed', text: line.slice(1) })
+    else lines.push({ kind: 'same', text: line.startsWith(' ') ? line.slice(1) : line })
+  }
+  return lines
+}
+
+/** How many lines a diff adds and removes. */
+export function countDiff(lines: readonly DiffLine[]): { added: number; removed: number } {
+  let added = 0
+  let removed = 0
+  for (const line of lines) {
+    if (line.kind === 'added') added++
+    else if (line.kind === 'removed') removed++
+  }
+  return { added, removed }
+}
+
+/** For each line the part that changed against its partner, when a run of removed lines is followed by as many added ones. */
+export function changedParts(lines: readonly DiffLine[]): Map<number, { from: number; to: number }> {
+  const parts = new Map<number, { from: number; to: number }>()
+  for (let i = 0; i < lines.length; ) {
+    let removed = i
+    while (lines[removed]?.kind === 'removed') removed++
+    let added = removed
+    while (lines[added]?.kind === 'added') added++
+    const n = removed - i
+    if (n > 0 && added - removed === n) {
+      for (let k = 0; k < n; k++) {
+        const a = lines[i + k]!.text
+        const b = lines[removed + k]!.text
+        let start = 0
+        while (start < a.length && start < b.length && a[start] === b[start]) start++
+        let end = 0
+        while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
+        // A line that shares nothing with its partner has no part worth marking.
+        if (start + end === 0) continue
+        if (a.length - end > start) parts.set(i + k, { from: start, to: a.length - end })
+        if (b.length - end > start) parts.set(removed + k, { from: start, to: b.length - end })
+      }
+    }
+    i = Math.max(added, i + 1)
+  }
+  return parts
+}

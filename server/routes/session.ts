@@ -1,6 +1,6 @@
 import { entryOf } from '../contract/listing'
 import type { CompactSession } from '../contract/routes'
-import type { SessionHead, Usage } from '../contract/session'
+import type { ModelRef, SessionHead, Usage } from '../contract/session'
 import { lastRun } from '../contract/session'
 import { Refusal } from '../contract/problems'
 import type { SessionState, Store } from '../store/port'
@@ -45,7 +45,7 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
         ...(input.title === undefined ? {} : { title: input.title }),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),
         ...(model ? { model } : {}),
-        ...(input.agent === undefined ? {} : { agent: input.agent }),
+        ...agentFor(input.agent, model, await models.defaultModel(profile)),
         ...(idempotency ? { key: idempotency.key } : {}),
       })
       return { session: await compact(store, head) }
@@ -64,6 +64,13 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
       return { ok: true, state_db_cleanup_failed: false }
     },
   }
+}
+
+/** A chat whose model is the script is answered by the script; one whose model was named is answered by the agent that speaks to models. */
+function agentFor(asked: 'scripted' | 'embedded' | undefined, model: ModelRef | null, fallback: ModelRef | null): { agent?: 'scripted' | 'embedded' } {
+  if (asked !== undefined) return { agent: asked }
+  if (model) return { agent: model.provider === 'scripted' ? 'scripted' : 'embedded' }
+  return fallback?.provider === 'scripted' ? { agent: 'scripted' } : {}
 }
 
 async function compact(store: Store, head: SessionHead): Promise<CompactSession> {

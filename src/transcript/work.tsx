@@ -60,10 +60,10 @@ function sum(cells: readonly RowCell[]): number {
 /** The steps of one stretch, folded away with the others of the turn. */
 export function StepList(props: { part: Part & { kind: 'steps' }; live: boolean; last: boolean }) {
   const { choices } = useSurroundings()
+  let known = new Map<string, StepItem<RowCell>>()
   const [all, setAll] = createSignal(false)
   const hidden = () => (all() ? 0 : Math.max(0, props.part.rows().length - MANY))
   const items = createMemo(() => keepItems(groupSteps(props.part.rows().slice(hidden()), (cell) => cell.row())))
-  let known = new Map<string, StepItem<RowCell>>()
   // Items keep their identity while their cells do, so that a new step draws one line and not all.
   function keepItems(next: StepItem<RowCell>[]): StepItem<RowCell>[] {
     const kept = new Map<string, StepItem<RowCell>>()

@@ -1,5 +1,5 @@
 import type { ToolVerb } from '../../server/contract/rows'
-import type { Row, ToolRow } from '../../server/contract/rows'
+import type { Row } from '../../server/contract/rows'
 import type { IconName } from '../ui/icon'
 import type { TraceStep } from '../ui/ticks'
 
@@ -32,7 +32,7 @@ const GROUPED: ReadonlySet<ToolVerb> = new Set(['read', 'list', 'search'])
 
 export type StepItem<T> = { kind: 'one'; cell: T } | { kind: 'group'; id: string; cells: T[] }
 
-/** Joins three or more finished reads, lists or searches that follow each other; the newest step of a running turn is never hidden. */
+/** Joins three or more finished reads, lists or searches that follow each other; what failed, waits or was asked for stands for itself. */
 export function groupSteps<T>(cells: readonly T[], rowOf: (cell: T) => Row): StepItem<T>[] {
   const items: StepItem<T>[] = []
   let run: T[] = []
@@ -43,24 +43,17 @@ export function groupSteps<T>(cells: readonly T[], rowOf: (cell: T) => Row): Ste
   }
   for (const cell of cells) {
     const row = rowOf(cell)
-    if (row.kind === 'tool' && row.state === 'done' && GROUPED.has(row.tool.verb) && !row.approval) run.push(cell)
-    else {
+    if (row.kind === 'tool' && row.state === 'done' && GROUPED.has(row.tool.verb) && !row.approval) {
+      const first = run[0] && rowOf(run[0])
+      if (first?.kind === 'tool' && first.tool.verb !== row.tool.verb) close()
+      run.push(cell)
+    } else {
       close()
       items.push({ kind: 'one', cell })
     }
   }
   close()
   return items
-}
-
-/** Counts of a group by verb, in the order in which the verbs first occur. */
-export function countVerbs(rows: readonly ToolRow[]): { verb: 'read' | 'list' | 'search'; n: number }[] {
-  const counts = new Map<'read' | 'list' | 'search', number>()
-  for (const row of rows) {
-    const verb = row.tool.verb as 'read' | 'list' | 'search'
-    counts.set(verb, (counts.get(verb) ?? 0) + 1)
-  }
-  return [...counts].map(([verb, n]) => ({ verb, n }))
 }
 
 /** The folder that all targets share, or null: with fewer than two parts in common it says nothing. */

@@ -55,7 +55,7 @@ function OneChat(props: TranscriptProps) {
     announce: (words, urgency) => props.announce(words, urgency),
     now: createClock(() => (props.now ?? Date.now)()),
     slices: makeSlices(nextFrame, () => performance.now()),
-    onCode: createHighlights(),
+    onCode: createHighlights((text, language) => import('./worker-colourer').then(({ workerColourer }) => workerColourer(text, language))),
     choices: new Map(),
     readsIn: (element) => owner?.readsIn(element) ?? false,
     newest,

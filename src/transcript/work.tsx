@@ -7,7 +7,7 @@ import { Icon } from '../ui/icon'
 import { Trace, traceLabel } from '../ui/trace'
 import type { Part, RowCell } from './model'
 import { Step } from './step'
-import { commonFolder, countVerbs, groupSteps, tickOf, waits, type StepItem } from './steps'
+import { commonFolder, groupSteps, tickOf, waits, type StepItem } from './steps'
 import { useSurroundings } from './surroundings'
 
 /** More steps than this stand behind "Show n earlier steps". */
@@ -103,8 +103,9 @@ function StepGroup(props: { cells: readonly RowCell[]; id: string; choices: Map<
   // eslint-disable-next-line solid/reactivity -- read once: a group keeps its first row for life
   const [open, setOpen] = createSignal(props.choices.get(key()) ?? false)
   const rows = () => props.cells.map((cell) => cell.row() as ToolRow)
-  const what = () => countVerbs(rows()).map(({ verb, n }) => t(`step.group.${verb}`, { n })).join(', ')
-  const folder = createMemo(() => (rows().every((row) => row.tool.verb === 'read') ? commonFolder(rows().map((row) => row.tool.target)) : null))
+  const verb = () => rows()[0]!.tool.verb as 'read' | 'list' | 'search'
+  const what = () => t(`step.group.${verb()}`, { n: rows().length })
+  const folder = createMemo(() => (verb() === 'read' ? commonFolder(rows().map((row) => row.tool.target)) : null))
   createEffect(on(open, (now) => props.choices.set(key(), now), { defer: true }))
   return (
     <>

@@ -1,4 +1,4 @@
-import { createResource, createSignal, Match, onMount, Show, Suspense, Switch } from 'solid-js'
+import { createEffect, createResource, createSignal, Match, on, Show, Suspense, Switch } from 'solid-js'
 import { t } from '../i18n'
 import type { Connection, ModelsStatus } from '../server/contract/models'
 import type { AppParts } from './app-parts'
@@ -38,7 +38,15 @@ export default function SettingsPane(props: SettingsPaneProps) {
   const [used] = createResource(() => props.parts.device.used())
   const [saved, setSaved] = createSignal(false)
   let title!: HTMLHeadingElement
-  onMount(() => title.focus())
+  // Whoever came here by a link starts at the heading; a fresh load takes nobody's focus.
+  createEffect(
+    on(
+      () => props.page,
+      () => {
+        if (document.activeElement !== document.body) title.focus()
+      },
+    ),
+  )
   const changed = async () => {
     await props.refresh()
     await refetch()

@@ -68,7 +68,7 @@ export function App(props: { parts: AppParts }) {
     const id = session()
     return id ? list().entries.get(id) : undefined
   }
-  const needs = createMemo(() => [...list().entries.values()].filter((one) => one.id !== session() && one.questions > 0).length)
+  const needs = createMemo(() => offline() ? 0 : [...list().entries.values()].filter((one) => one.id !== session() && one.questions > 0).length)
   const unfinished = createMemo(
     () => [...list().entries.values()].filter((one) => one.state === 'idle' && (one.outcome === 'interrupted' || one.outcome === 'cancelled')).sort((a, b) => b.lastAt - a.lastAt)[0] ?? null,
   )
@@ -222,7 +222,7 @@ export function App(props: { parts: AppParts }) {
                   phone={phone()}
                   rail={rail()}
                   settings={settingsAt()}
-                  needs={needs() + (entry()?.questions ? 1 : 0)}
+                  needs={needs() + (online() && entry()?.questions ? 1 : 0)}
                   list={list()}
                   current={session()}
                   offline={offline()}

@@ -177,6 +177,19 @@ export function Composer(props: ComposerProps) {
             <span class="grow">
               <b>{t('composer.failed')}</b> {what().reason} <Show when={what().restored}>{t('composer.failed.keep')}</Show>
             </span>
+            <Show when={!what().restored}>
+              <button
+                type="button"
+                class="b qui"
+                onClick={() => {
+                  type(`${what().text}\n\n${text()}`)
+                  setFailed(null)
+                  box.focus()
+                }}
+              >
+                {t('composer.putBack')}
+              </button>
+            </Show>
             <button type="button" class="ib s" aria-label={t('shell.close')} onClick={() => setFailed(null)}>
               <Icon name="x" size="s" />
             </button>
@@ -272,5 +285,5 @@ export function Composer(props: ComposerProps) {
 
 function Working(props: { since: number; skew: number }) {
   const at = now.second()
-  return <span class="say cut">{t('session.working', { time: running(at() + props.skew - props.since) })}</span>
+  return <span class="say time cut">{t('session.working', { time: running(at() + props.skew - props.since) })}</span>
 }

@@ -1,4 +1,4 @@
-import { createMemo, createResource, createSignal, createUniqueId, For, onMount, Show } from 'solid-js'
+import { createMemo, createResource, createSignal, createUniqueId, For, Show } from 'solid-js'
 import { t } from '../../i18n'
 import type { ModelsAnswer } from '../../server/contract/models'
 import type { ModelRef } from '../../server/contract/session'
@@ -55,7 +55,6 @@ export function ModelPicker(props: PickerProps) {
     props.onChoose(offer.ref)
     props.onClose()
   }
-  onMount(() => field.focus())
   return (
     <Popover
       anchor={props.anchor}
@@ -63,6 +62,7 @@ export function ModelPicker(props: PickerProps) {
       label={t('composer.model')}
       class="models"
       align="end"
+      onOpen={() => field.focus()}
       onClose={() => props.onClose()}
       onKey={(key) => {
         if (key.key === 'ArrowDown') move(at() + 1)

@@ -1,4 +1,4 @@
-import { createSignal, For, onMount, Show } from 'solid-js'
+import { createSignal, For, Show } from 'solid-js'
 import { Icon, type IconName } from './icon'
 import { Popover } from './popover'
 
@@ -21,7 +21,6 @@ export function Menu(props: { anchor: HTMLElement; label: string; items: MenuIte
     setAt((index + count) % count)
     nodes[at()]?.focus()
   }
-  onMount(() => go(0))
   const onKey = (key: KeyboardEvent) => {
     const jump = () => {
       const letter = key.key.toLocaleLowerCase()
@@ -41,7 +40,7 @@ export function Menu(props: { anchor: HTMLElement; label: string; items: MenuIte
     if (key.key !== 'Tab') key.preventDefault()
   }
   return (
-    <Popover anchor={props.anchor} role="menu" label={props.label} class="menu" align={props.align} onClose={() => props.onClose()} onKey={onKey}>
+    <Popover anchor={props.anchor} role="menu" label={props.label} class="menu" align={props.align} onOpen={() => go(0)} onClose={() => props.onClose()} onKey={onKey}>
       <For each={props.items}>
         {(item, index) => (
           <>

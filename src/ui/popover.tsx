@@ -9,6 +9,8 @@ export interface PopoverProps {
   label: string
   class?: string
   onClose: () => void
+  /** It is on screen: the focus may enter. */
+  onOpen?: () => void
   onKey?: (key: KeyboardEvent) => void
   ref?: (element: HTMLDivElement) => void
   children: JSX.Element
@@ -44,6 +46,7 @@ export function Popover(props: PopoverProps) {
     }
     panel.showPopover()
     place()
+    props.onOpen?.()
     const outside = (press: Event) => {
       const target = press.target
       if (target instanceof Node && !panel.contains(target) && !anchor.contains(target)) props.onClose()

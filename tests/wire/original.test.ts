@@ -13,23 +13,26 @@ afterAll(async () => {
   await server.end()
 })
 
-type Json = Record<string, any>
+interface Message { role: string; content: string; [name: string]: unknown }
+interface Chat { session_id: string; messages: Message[]; active_stream_id: string | null; title: string }
+/** What such a client reads of answers and of event data. */
+interface Json { session: Chat; sessions: Chat[]; stream_id: string; pending: { approval_id: string } | null; pending_count: number; active: boolean; ok: boolean }
 
 async function get(path: string): Promise<{ status: number; body: Json }> {
   const answer = await fetch(server.url + path)
   return { status: answer.status, body: (await answer.json()) as Json }
 }
-async function post(path: string, body: Json): Promise<{ status: number; body: Json }> {
+async function post(path: string, body: Record<string, unknown>): Promise<{ status: number; body: Json }> {
   const answer = await fetch(server.url + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
   return { status: answer.status, body: (await answer.json()) as Json }
 }
 const stream = (id: string, query = '', headers: Record<string, string> = {}) => openSse(`${server.url}/api/chat/stream?stream_id=${id}${query}`, headers)
 
 async function begin(message: string): Promise<{ session: string; run: string }> {
-  const session = (await post('/api/session/new', {})).body.session.session_id as string
+  const session = (await post('/api/session/new', {})).body.session.session_id
   const started = await post('/api/chat/start', { session_id: session, message })
   expect(started.status).toBe(200)
-  return { session, run: started.body.stream_id as string }
+  return { session, run: started.body.stream_id }
 }
 
 const textOf = (events: SseEvent[], name = 'token') => events.filter((each) => each.event === name).map((each) => each.data.text).join('')
@@ -45,7 +48,7 @@ it('starts, streams, asks, is answered, and ends with done and stream_end', asyn
   const asked = await reader.until((each) => each.event === 'approval')
   expect(asked.data).toMatchObject({ command: 'make test', pending_count: 1 })
 
-  const listed = (await get('/api/sessions')).body.sessions.find((each: Json) => each.session_id === session)
+  const listed = (await get('/api/sessions')).body.sessions.find((each) => each.session_id === session)
   expect(listed).toMatchObject({ is_streaming: true, active_stream_id: run, attention: { kind: 'approval', count: 1 } })
   const pending = await get(`/api/approval/pending?session_id=${session}`)
   expect(pending.body).toMatchObject({ pending: { approval_id: asked.data.approval_id, choices: ['once', 'deny'] }, pending_count: 1 })
@@ -57,7 +60,7 @@ it('starts, streams, asks, is answered, and ends with done and stream_end', asyn
   expect(names).toContain('tool_complete')
   expect(textOf(reader.events)).toBe('All green.')
   expect(textOf(reader.events, 'reasoning')).toBe('Hm.')
-  const done = reader.events.find((each) => each.event === 'done')!.data as Json
+  const done = reader.events.find((each) => each.event === 'done')!.data as unknown as Json
   expect(done.session.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'All green.' })
   expect(done.session.active_stream_id).toBeNull()
 
@@ -91,7 +94,7 @@ it('stops a run by its stream, keeps what it wrote, and tells it with cancel', a
   expect(reader.events.at(-1)!.data).toMatchObject({ type: 'cancelled' })
   expect((await get(`/api/chat/stream/status?stream_id=${run}`)).body.active).toBe(false)
   expect((await get(`/api/chat/cancel?stream_id=${run}`)).body).toMatchObject({ ok: true, cancelled: false })
-  const messages = (await get(`/api/session?session_id=${session}`)).body.session.messages as Json[]
+  const messages = (await get(`/api/session?session_id=${session}`)).body.session.messages
   expect(messages.some((message) => message.content === 'Kept words.')).toBe(true)
   expect(messages.at(-1)).toMatchObject({ _error: true, type: 'cancelled' })
 })
@@ -170,9 +173,9 @@ it('reads a window of messages with its offset', async () => {
   for (const word of ['two', 'three']) await (await stream((await post('/api/chat/start', { session_id: session, message: `[[say:${word}]]` })).body.stream_id)).ended()
   const last = (await get(`/api/session?session_id=${session}&msg_limit=2`)).body.session
   expect(last).toMatchObject({ _messages_truncated: true, _messages_offset: 4 })
-  expect(last.messages.map((message: Json) => message.content)).toEqual(['[[say:three]]', 'three'])
+  expect(last.messages.map((message) => message.content)).toEqual(['[[say:three]]', 'three'])
   const before = (await get(`/api/session?session_id=${session}&msg_limit=3&msg_before=4`)).body.session
-  expect(before.messages.map((message: Json) => message.content)).toEqual(['one', '[[say:two]]', 'two'])
+  expect(before.messages.map((message) => message.content)).toEqual(['one', '[[say:two]]', 'two'])
   expect((await get(`/api/session?session_id=${session}&messages=0`)).body.session.messages).toEqual([])
 })
 
@@ -183,7 +186,7 @@ it('renames, updates, lists and deletes', async () => {
   expect((await post('/api/session/update', { session_id: session, model: 'big', model_provider: 'scripted' })).body).toMatchObject({ session: { model: 'big', model_provider: 'scripted' } })
   expect((await get(`/api/session/status?session_id=${session}`)).body).toMatchObject({ title: 'A better name', agent_running: false, active_stream_id: null, message_count: 2 })
   expect((await post('/api/session/delete', { session_id: session })).body.ok).toBe(true)
-  expect((await get('/api/sessions')).body.sessions.some((each: Json) => each.session_id === session)).toBe(false)
+  expect((await get('/api/sessions')).body.sessions.some((each) => each.session_id === session)).toBe(false)
   expect((await get(`/api/session?session_id=${session}`)).status).toBe(404)
 })
 

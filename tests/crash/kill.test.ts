@@ -9,7 +9,11 @@ import { Witness } from './witness'
 
 const KILLS = 60
 const folder = productFolder()
-afterAll(() => removeFolder(folder))
+let last: Product | null = null
+afterAll(async () => {
+  await last?.kill()
+  removeFolder(folder)
+})
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
 const random = seeded(seed)
@@ -72,6 +76,7 @@ it(`survives ${KILLS} kills without losing or doubling anything that was acknowl
 
 async function start(kill: number): Promise<Product> {
   const product = await startProduct({ folder, args: ['--demo'] })
+  last = product
   if (kill % 10 === 0) {
     const { body } = await call(product, 'GET /health', { deep: '1' })
     expect(body.checks?.store).toMatchObject({ ok: true })

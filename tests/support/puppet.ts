@@ -1,11 +1,14 @@
-import type { Agent, AgentSession, Delivery, Opening, Probe, Sink, TurnEnd, TurnInput } from '../../server/agents/port'
+import type { Agent, AgentEvent, AgentSession, Delivery, Opening, Probe, Sink, TurnEnd, TurnInput } from '../../server/agents/port'
 import type { ApprovalRequest } from '../../server/contract/approvals'
 
 /** One turn of the puppet, in the hands of a test. */
 export interface PuppetTurn {
   opening: Opening
   input: TurnInput
-  emit: Sink
+  /** Says something, without heeding backpressure. */
+  emit: (event: AgentEvent) => void
+  /** The same with what it answers. */
+  sink: Sink
   end(end: TurnEnd): void
   crash(error: Error): void
   stops: string[]
@@ -40,7 +43,7 @@ export class Puppet implements Agent {
     return {
       turn: (input) =>
         new Promise<TurnEnd>((resolve, reject) => {
-          current = { opening, input, emit: sink, end: resolve, crash: reject, stops: [], closed: false, decisions: [] }
+          current = { opening, input, emit: (event) => void sink(event), sink, end: resolve, crash: reject, stops: [], closed: false, decisions: [] }
           this.turns.push(current)
         }),
       decide: async (question, choice) => {

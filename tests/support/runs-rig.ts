@@ -1,6 +1,7 @@
-import { mkdtempSync, realpathSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import type { Agent } from '../../server/agents/port'
 import { makeScripted } from '../../server/agents/scripted'
 import type { Event } from '../../server/contract/events'
@@ -43,6 +44,7 @@ export function runsRig(options: RunsRigOptions = {}) {
   const model = new ModelStore({ after: (ms, then) => void timers.after(ms, then), ...(options.disk ? { disk: options.disk } : {}) })
   const store: Store = options.store ?? model
   const folder = options.realFolders ? realpathSync(mkdtempSync(join(tmpdir(), 'talaria-runs-'))) : '/home/test'
+  if (options.realFolders) onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const profile = testProfile()
   const scripted = makeScripted({
     timers, folder: { list: async () => ['a.md', 'notes/'], read: async () => 'Alpha\n' }, echo: async (words) => ({ output: `${words}\n`, exit: 0 }),

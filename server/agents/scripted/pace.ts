@@ -31,15 +31,15 @@ export class Pace {
   until(begin: (done: () => void) => (() => void) | void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#stopped) return reject(new Stopped())
-      let undo: (() => void) | void
+      const begun: { undo?: (() => void) | void } = {}
       const end = (then: () => void): void => {
         this.#wake.delete(wake)
-        undo?.()
+        begun.undo?.()
         then()
       }
       const wake = (): void => end(() => reject(new Stopped()))
       this.#wake.add(wake)
-      undo = begin(() => end(resolve))
+      begun.undo = begin(() => end(resolve))
     })
   }
 }

@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from '../../contract/approvals'
 import type { Delivery, Sink, TurnEnd } from '../port'
-import { Pace, Stopped } from './pace'
+import { Stopped } from './pace'
+import type { Pace } from './pace'
 import type { ScriptedTool, Step } from './script'
 
 /** Words a minute of the scripted agent, as a pause after each piece of text, ms. */

@@ -23,7 +23,7 @@ async function speaking(limits: Partial<Limits> = {}) {
     const value = await rig.transcript(session)
     return value.order.map((id) => value.rows.get(id)!).filter((row) => row.kind !== 'user')
   }
-  return { ...rig, puppet, session, started, appends, rows, emit: puppet.turn.emit, types: () => appends.map((append) => append.events.map((event) => event.type)) }
+  return { ...rig, puppet, session, started, appends, rows, emit: puppet.turn.emit, sink: puppet.turn.sink, types: () => appends.map((append) => append.events.map((event) => event.type)) }
 }
 
 describe('growth', () => {
@@ -80,12 +80,12 @@ describe('growth', () => {
   })
 
   it('holds an agent back while too much waits, says so once, and goes on by itself', async () => {
-    const { emit, model, rows, timers } = await speaking({ waiting: 1000 })
+    const { emit, sink, model, rows, timers } = await speaking({ waiting: 1000 })
     emit({ type: 'text', delta: 'A' })
     await settle()
     model.hold()
-    expect(emit({ type: 'text', delta: 'x'.repeat(900) })).toBeUndefined()
-    const pause = emit({ type: 'text', delta: 'x'.repeat(200) })
+    expect(sink({ type: 'text', delta: 'x'.repeat(900) })).toBeUndefined()
+    const pause = sink({ type: 'text', delta: 'x'.repeat(200) })
     expect(pause).toBeInstanceOf(Promise)
     let going = false
     void (pause as Promise<void>).then(() => (going = true))

@@ -15,7 +15,7 @@ type RowEvent = EventOf<'row.grew' | 'row.cut' | 'row.changed' | 'row.closed' | 
 export function openRow(value: Transcript, event: EventOf<'row.opened'>, touched: Touched): boolean {
   if (value.rows.has(event.row)) return event.seq <= value.rows.get(event.row)!.seq
   if (event.pos < value.from) return outside(value, event.seq)
-  if (value.from === '' && !value.turns.has(event.turn)) return false
+  if (!value.turns.has(event.turn)) return false
   insertRow(value, rowOf(event))
   touched.rows.add(event.row)
   return true

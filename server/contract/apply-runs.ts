@@ -53,6 +53,8 @@ export function admitTurn(value: Transcript, event: EventOf<'turn.admitted'>, to
 
 export function startRun(value: Transcript, event: EventOf<'run.started'>, touched: Touched): boolean {
   const { run: id, turn, generation, attempt, cause, agent, model, at } = event
+  // Its rows will stand at the end, so a part needs the turn too, even where all that the turn had lies before the part.
+  if (!value.turns.has(turn)) return false
   const fits = changeTurn(value, event, touched, (held) => {
     if (held.runs.some((run) => run.id === id)) return null
     const run: Run = { id, turn, generation, attempt, cause, agent, model, startedAt: at, state: 'running' }

@@ -18,8 +18,11 @@ const OPS = [
 type Op = (typeof OPS)[number] | 'delete'
 /** Growth and rows are common, ends are rare enough that runs get long. */
 const WEIGHTS: Partial<Record<Op, number>> = { grow: 9, thought: 2, answer: 3, tool: 4, close: 4, raise: 4, decide: 3, settle: 3, admit: 2 }
-const OP = fc.oneof(...OPS.map((op) => ({ weight: WEIGHTS[op] ?? 1, arbitrary: fc.constant<Op>(op) })))
-const STEP: fc.Arbitrary<Step> = fc.record({ op: OP, a: fc.nat(255), b: fc.nat(255), join: fc.boolean() })
+const CHOICES: Op[] = OPS.flatMap((op) => Array.from({ length: WEIGHTS[op] ?? 1 }, () => op))
+/** One integer per step, since thousands of histories are made: the operation, two choices of 0…63, and whether the append goes on. */
+const STEP: fc.Arbitrary<Step> = fc
+  .integer({ min: 0, max: CHOICES.length * 64 * 64 * 2 - 1 })
+  .map((n) => ({ op: CHOICES[n % CHOICES.length]!, a: Math.floor(n / CHOICES.length) % 64, b: Math.floor(n / CHOICES.length / 64) % 64, join: n >= CHOICES.length * 64 * 64 }))
 
 const TEXTS = ['a', ' the next words', '\n\n# Head\n', '```ts\nlet x = 1\n', '雪が降る。', '👩‍👩‍👧', 'é', '<b>&amp;</b>', 'x'.repeat(300), '| a | b |\n']
 const AGENT: AgentRef = { kind: 'scripted', name: 'Scripted', version: '1' }

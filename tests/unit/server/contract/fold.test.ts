@@ -112,6 +112,13 @@ describe('merging', () => {
     expect(skipping.order).toEqual(['t2.ask', 'r2'])
   })
 
+  test('a run of a turn that the part does not hold is a gap: its rows will stand in the part', () => {
+    const { part: held } = part()
+    expect(step(held, { type: 'run.started', run: 'r', turn: 't1', generation: 3, attempt: 2, cause: 'retried', agent: { kind: 'scripted', name: '' }, model: null })).toBe('gap')
+    expect(step(held, { type: 'run.settled', run: 't1.run', turn: 't1', outcome: 'completed', timings: { total: 1 } })).toBe('applied')
+    expect(held.missed).toBe(held.seq)
+  })
+
   test('a part that caught up does not take an older window from before', () => {
     const { story, part: held } = part()
     const older = changes(story.value, { from: '' })

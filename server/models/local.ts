@@ -20,13 +20,12 @@ const DEADLINE = 800
 const KEPT = 10_000
 
 /**
- * Other ports, as `TALARIA_LOCAL_MODELS` gives them: `off`, or a list such as `ollama=11435,llamacpp=9000`. Absent or empty: the usual ones. What cannot be
- * read is left out.
+ * Other ports, as `TALARIA_LOCAL_MODELS` gives them: a list such as `ollama=11435,llamacpp=9000`, or `off` (or nothing) for none. Absent: the usual
+ * ones. What cannot be read is left out.
  */
 export function localCandidates(setting: string | undefined): LocalCandidate[] {
-  const text = setting?.trim() ?? ''
-  if (text === '') return LOCAL_CANDIDATES
-  return text.split(',').flatMap((part) => {
+  if (setting === undefined) return LOCAL_CANDIDATES
+  return setting.split(',').flatMap((part) => {
     const [, id, port] = /^\s*([a-z0-9-]+)\s*=\s*(\d{1,5})\s*$/i.exec(part) ?? []
     if (!id || !port || Number(port) < 1 || Number(port) > 65535) return []
     const usual = LOCAL_CANDIDATES.find((each) => each.id === id.toLowerCase())

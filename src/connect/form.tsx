@@ -1,5 +1,5 @@
 import { createMemo, createSignal, createUniqueId, For, Show } from 'solid-js'
-import { t, type MessageKey } from '../../i18n'
+import { en, t, type MessageKey } from '../../i18n'
 import type { Connection, ModelsStatus, Preset, ProbeAnswer, SetupAnswer } from '../../server/contract/models'
 import { reasonOf } from '../shell/reason'
 import { Button } from '../ui/button'
@@ -201,6 +201,6 @@ function Said(props: { answer: ProbeAnswer | { ok: 'no'; reason: string } | null
 function aboutOf(preset: Preset, found: number | undefined): string {
   if (found !== undefined) return t('connect.found.models', { n: found })
   const key = `connect.preset.${preset.id}.text`
-  const about = (t as (key: MessageKey) => string | undefined)(key as MessageKey)
-  return about ?? (preset.key === 'needed' ? t('connect.preset.key') : t('connect.preset.custom.text'))
+  if (key in en) return (t as (key: MessageKey) => string)(key as MessageKey)
+  return preset.key === 'needed' ? t('connect.preset.key') : t('connect.preset.custom.text')
 }

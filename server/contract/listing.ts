@@ -81,9 +81,10 @@ export const entryOf: EntryOf = (value) => {
   return entry
 }
 
-/** Whether two entries show the same, whatever their revisions; then nothing is written and no revision moves. Both come from `entryOf`, whose keys have one order. */
+/** Whether two entries show the same, whatever their revisions; then nothing is written and no revision moves. Both come from `entryOf`, whose parts have one order of keys. */
 export function sameEntry(a: EntryFields & { rev?: number }, b: EntryFields & { rev?: number }): boolean {
-  return JSON.stringify({ ...a, rev: undefined }) === JSON.stringify({ ...b, rev: undefined })
+  const names = Object.keys({ ...a, ...b }) as (keyof EntryFields)[]
+  return names.every((name) => (name as string) === 'rev' || a[name] === b[name] || JSON.stringify(a[name]) === JSON.stringify(b[name]))
 }
 
 /** In display order. Empty when nothing was said yet. */

@@ -3,7 +3,7 @@
  * through JSON, which drops such keys.
  */
 export function present<T extends object>(value: T): T {
-  const copy = {} as Record<string, unknown>
-  for (const [key, held] of Object.entries(value)) if (held !== undefined) copy[key] = held
-  return copy as T
+  const copy = { ...value }
+  for (const key in copy) if (copy[key] === undefined) delete copy[key]
+  return copy
 }

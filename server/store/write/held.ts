@@ -85,10 +85,6 @@ function openRows(tail: Transcript): Set<string> {
 
 /** Loads what an event names and the tail does not hold. Answers false when something it builds on does not exist at all. */
 export function bring(db: Connection, { record: { sid }, tail }: Held, event: Event): boolean {
-  if (event.type === 'rows.retracted') {
-    for (const id of event.rows) takeRow(db, sid, tail, id)
-    return true
-  }
   if (event.type === 'turn.admitted') return true
   if ('turn' in event) {
     takeTurn(db, sid, tail, event.turn)

@@ -92,6 +92,26 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
         await refused(store, append, 'sequence')
       })
 
+      test('takes an append whole or not at all, and goes on from what stood', async () => {
+        const { store } = await fresh()
+        const chat = new Chat('ses_a')
+        for (const append of [chat.created(), chat.admitted('trn_1', 'x'), chat.opened('trn_1', 'row_1', 'text')]) await store.append(append)
+        const before = [await store.load('ses_a'), await store.window('ses_a', { limit: 9 }), await store.list({ profile: 'default', limit: 9 })]
+        const run = chat.run('trn_1')
+        const half = chat.append([
+          { type: 'session.changed', title: 'Half' },
+          { type: 'row.grew', row: 'row_1', run, at0: 4, text: ' more' },
+          { type: 'row.closed', row: 'row_unknown', run, state: 'done', duration: 1 },
+        ], { context: { add: [{ message: 'half', rows: ['row_1'], turn: 'trn_1' }] } })
+        await refused(store, half, 'sequence')
+        chat.undo(half)
+        expect([await store.load('ses_a'), await store.window('ses_a', { limit: 9 }), await store.list({ profile: 'default', limit: 9 })]).toEqual(before)
+        expect(await store.context('ses_a')).toEqual([])
+        await store.append(chat.grew('trn_1', 'row_1', 4, ' and on', { urgency: 'now' }))
+        expect((await store.window('ses_a', { limit: 1 }))!.rows[0]!.text).toBe('text and on')
+        expect((await store.load('ses_a'))!.head.title).toBe('A chat')
+      })
+
       test('knows sessions by their creation', async () => {
         const { store } = await fresh()
         const chat = new Chat('ses_a')
@@ -170,6 +190,21 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
         expect(await store.run('run_other')).toBeNull()
       })
 
+      test('takes a new run of an earlier turn', async () => {
+        const { harness, store } = await fresh()
+        const chat = await started(store)
+        await store.append(chat.settled('trn_1', 'failed'))
+        await store.append(chat.admitted('trn_2', 'y'))
+        await store.append(chat.settled('trn_2'))
+        await store.close()
+        const again = await harness.open()
+        await again.append(chat.append([{ type: 'run.started', run: 'run_again', turn: 'trn_1', generation: 3, attempt: 2, cause: 'retried', agent: { kind: 'scripted', name: 'S' }, model: null }], { generation: 3 }))
+        await again.append(chat.append([{ type: 'row.opened', row: 'row_again', ...chat.place(), turn: 'trn_1', run: 'run_again', kind: 'answer', text: 'now' }], { generation: 3 }))
+        expect((await again.run('run_again'))!.run.attempt).toBe(2)
+        expect((await again.window('ses_a', { limit: 1 }))!).toMatchObject({ rows: [{ id: 'row_again' }], turns: [{ id: 'trn_1', runs: [{}, { id: 'run_again' }] }] })
+        await again.close()
+      })
+
       test('hands an actor what it needs to go on', async () => {
         const { store } = await fresh()
         const chat = await started(store)
@@ -229,7 +264,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
         expect([...part.rows.values()].map(({ text }) => text)).toEqual(['answer 3', 'question 4'])
         expect(part.session!.title).toBe('Renamed')
         const all = (await store.changes('ses_a', { after: '0', from: window.from, limit: 60 }))!
-        expect(all.rows.every(({ pos }) => pos >= window.from)).toBe(true)
+        expect(all.rows.map(({ id }) => id)).toEqual(['row_3', 'row_trn_4'])
       })
 
       test('gives out no cursor of which the listener has not been told', async () => {
@@ -374,6 +409,8 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
         await store.append(chat.append([{ type: 'rows.retracted', rows: ['row_trn_2'], turns: [], why: 'edit', counted: 1 }]))
         expect((await store.context('ses_a')).map(({ message }) => message)).toEqual(['system', 'first', 'both'])
         await store.append(chat.append([{ type: 'rows.retracted', rows: ['row_2'], turns: ['trn_2'], why: 'edit', counted: 1 }]))
+        expect((await store.context('ses_a')).map(({ message }) => message)).toEqual(['system', 'first'])
+        await store.append({ ...chat.append([{ type: 'session.changed', title: 'Later' }]), context: { add: [item('too late', ['row_2'], 'trn_2')] } })
         expect((await store.context('ses_a')).map(({ message }) => message)).toEqual(['system', 'first'])
         const state = (await store.load('ses_a'))!
         expect([...state.tail.turns.keys()]).toEqual(['trn_1'])

@@ -106,6 +106,7 @@ else if (parsed.state === 'wrong') {
     endOnSignals(await run(parsed.options))
   } catch (error) {
     if (error instanceof StoreUnopened || error instanceof CannotListen) console.error(error.message)
+    else if (error instanceof Error && 'syscall' in error) console.error(`Talaria could not start: ${error.message}. The state folder is ${parsed.options.state}; --state names another.`)
     else report(error)
     process.exit(1)
   }

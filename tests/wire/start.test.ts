@@ -1,0 +1,106 @@
+import { createServer } from 'node:net'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { runBuilt, startBuilt } from '../support/built-server'
+import { freshFolder } from '../support/store-thread'
+import { call, eventually, newChat, say } from './api'
+import { openSse } from './sse'
+import { request, wire } from './raw'
+
+// The built product as a process of its own.
+
+it('answers on both loopbacks, on the one port that it prints, and keeps its things in the state folder', async () => {
+  const server = await startBuilt()
+  expect(server.stdout()).toMatch(/^Talaria \d+\.\d+\.\d+: http:\/\/localhost:\d+\n$/)
+  for (const host of ['127.0.0.1', '[::1]']) {
+    const answer = await fetch(`http://${host}:${server.port}/health`)
+    expect(answer.status).toBe(200)
+  }
+  expect(existsSync(join(server.folder, 'state', 'talaria', 'talaria.sqlite'))).toBe(true)
+  expect(existsSync(join(server.folder, 'home'))).toBe(false)
+  const { body } = await call(server, 'GET /api/onboarding/status', {})
+  expect(body).toMatchObject({ completed: true, default: { provider: 'scripted' } })
+  expect(await server.stop()).toBe(0)
+  expect(server.stderr()).toBe('')
+  await server.end()
+})
+
+describe('does not start', () => {
+  it('where other machines could reach it', async () => {
+    expect(await runBuilt({ args: ['--host', '0.0.0.0'] })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('no sign-in yet') as string })
+  })
+  it('on a state folder that is in use, nor on a port that answers', async () => {
+    const server = await startBuilt()
+    const second = await runBuilt({ folder: server.folder, args: ['--port', '0'] })
+    expect(second).toMatchObject({ code: 1, stdout: '' })
+    expect(second.stderr).toContain('is in use by another Talaria')
+    const elsewhere = await runBuilt({ args: ['--port', String(server.port)] })
+    expect(elsewhere).toMatchObject({ code: 1, stdout: '' })
+    expect(elsewhere.stderr).toContain(`Something answers on port ${server.port} already`)
+    // The refused ones took nothing from it.
+    expect((await call(server, 'GET /health', {})).status).toBe(200)
+    await server.end()
+  })
+  it('on a port that only one of the two addresses has free', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '::1', resolve))
+    const { port } = other.address() as { port: number }
+    expect((await runBuilt({ args: ['--port', String(port)] })).stderr).toContain(`Something answers on port ${port} already`)
+    await new Promise((resolve) => other.close(resolve))
+  })
+  it('but says its version and its flags', async () => {
+    expect(await runBuilt({ args: ['--version'] })).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string, stderr: '' })
+    const help = await runBuilt({ args: ['--help'] })
+    for (const flag of ['--host', '--port', '--home', '--state', '--open', '--demo', '--help', '--version']) expect(help.stdout).toContain(flag)
+  })
+})
+
+it('ends in order on SIGTERM in mid-answer: streams end, the run settles as interrupted with what it wrote, and the next start has it', async () => {
+  const first = await startBuilt()
+  const chat = await newChat(first)
+  const events = await openSse(`${first.url}/api/events?session_id=${chat}`)
+  const run = await say(first, chat, '[[say:Kept words.]] [[silence]]')
+  const stream = await openSse(`${first.url}/api/chat/stream?stream_id=${run}`)
+  await stream.until((each) => each.event === 'token')
+  const idle = await wire(first.port)
+  idle.write(request('GET', '/health'))
+  await idle.until(() => idle.answers().length === 1)
+
+  expect(await first.stop()).toBe(0)
+  await Promise.all([events.ended(), stream.ended()])
+  expect(await idle.closed()).toBe(true)
+  expect(first.stderr()).toBe('')
+
+  const second = await startBuilt({ folder: first.folder })
+  const { body } = await call(second, 'GET /api/session/changes', { session_id: chat })
+  expect(body.rows.map((row) => row.text)).toContain('Kept words.')
+  expect(body.turns.map((turn) => turn.runs.map((each) => [each.state, each.outcome]))).toEqual([[['settled', 'interrupted']]])
+  expect((await call(second, 'GET /health', {})).body).toMatchObject({ active_runs: 0, sessions: 1 })
+  await second.end()
+})
+
+it('killed in mid-answer, it settles the run before it answers anybody', async () => {
+  const first = await startBuilt()
+  const chat = await newChat(first)
+  const run = await say(first, chat, '[[say:Kept words.]] [[silence]]')
+  await eventually('the words are stored', async () => (await call(first, 'GET /api/session/changes', { session_id: chat })).body.rows.some((row) => row.text === 'Kept words.'))
+  await first.stop('SIGKILL')
+  const second = await startBuilt({ folder: first.folder })
+  expect((await call(second, 'GET /api/chat/stream/status', { stream_id: run })).body).toMatchObject({ active: false, state: 'settled', outcome: 'interrupted' })
+  // The old stream tells its end to a client that comes back with its cursor.
+  const stream = await openSse(`${second.url}/api/chat/stream?stream_id=${run}`)
+  await stream.ended()
+  expect(stream.events.at(-1)).toMatchObject({ event: 'apperror', data: { type: 'interrupted' } })
+  await second.end()
+})
+
+it('says what is wrong with a state folder that cannot be used', async () => {
+  const folder = freshFolder('unusable')
+  writeFileSync(join(folder, 'file'), '')
+  const { code, stderr } = await runBuilt({ folder, args: ['--port', '0', '--state', join(folder, 'file')] })
+  expect(code).toBe(1)
+  expect(stderr).toContain(`The state folder is ${join(folder, 'file')}`)
+  expect(stderr).not.toContain('    at ')
+  rmSync(folder, { recursive: true })
+})

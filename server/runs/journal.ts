@@ -100,7 +100,7 @@ export class Journal {
         return this.#toolStarted(event)
       case 'tool.changed': {
         const row = this.#calls.get(event.call)
-        if (row) this.#push([{ type: 'row.changed', row: row.id, run: this.#p.run, tool: boundTool(event.change) }], 'soon')
+        if (row) this.#p.ledger.change(row.id, this.#p.run, this.#p.generation, boundTool(event.change))
         return
       }
       case 'tool.closed':

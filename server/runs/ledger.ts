@@ -3,6 +3,7 @@ import type { ContextItem, Receipt, ReceiptScope, SessionState, Store } from '..
 import type { Draft, Event } from '../contract/events'
 import { posAfter } from '../contract/ids'
 import type { Clock } from '../contract/ids'
+import type { ToolHead } from '../contract/rows'
 
 /** What one command or one agent event writes: all of it in the same append, or none. */
 export interface Entry {
@@ -42,6 +43,8 @@ export class Ledger {
   #broken: { error: unknown } | null = null
   /** The waiting event that more text of a row may still join. */
   #tails = new Map<string, { text?: string }>()
+  /** The waiting change of a tool that a later one may still join. */
+  #patches = new Map<string, Draft & { type: 'row.changed' }>()
   #waitingUnits = 0
   #flyingUnits = 0
   #thirsty: (() => void)[] = []
@@ -111,9 +114,23 @@ export class Ledger {
     this.#add({ drafts: [draft], generation, urgency: 'soon', at: this.clock() })
   }
 
-  /** No later text joins what waits for this row: the next thing about it is another event. */
+  /** Changes a tool: what a program prints meanwhile is one event per append, the newest of each field. */
+  change(row: string, run: string, generation: number, tool: Partial<ToolHead>): void {
+    if (this.#broken) return
+    const waiting = this.#patches.get(row)
+    if (waiting) {
+      Object.assign(waiting.tool, tool)
+      return
+    }
+    const draft: Draft & { type: 'row.changed' } = { type: 'row.changed', row, run, tool }
+    this.#patches.set(row, draft)
+    this.#add({ drafts: [draft], generation, urgency: 'soon', at: this.clock() })
+  }
+
+  /** Nothing later joins what waits for this row: the next thing about it is another event. */
   seal(row: string): void {
     this.#tails.delete(row)
+    this.#patches.delete(row)
   }
 
   /** Resolves when no more than `units` wait, or when the ledger broke. */
@@ -160,6 +177,7 @@ export class Ledger {
       if (entry.context) context.push(...entry.context)
       for (const draft of entry.drafts) {
         if ('row' in draft && this.#tails.get(draft.row) === draft) this.#tails.delete(draft.row)
+        if (draft.type === 'row.changed' && this.#patches.get(draft.row) === draft) this.#patches.delete(draft.row)
         events.push({ ...draft, session: this.session, seq: ++this.#seq, at: entry.at } as Event)
       }
     }
@@ -217,6 +235,7 @@ export class Ledger {
     const queued = this.#queue
     this.#queue = []
     this.#tails.clear()
+    this.#patches.clear()
     this.#waitingUnits = 0
     this.#flyingUnits = 0
     for (const entry of [...taken, ...queued]) entry.reject?.(error)

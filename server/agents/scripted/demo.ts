@@ -38,7 +38,7 @@ async function readOne(player: Player, pace: Pace, folder: Folder, cwd: string, 
     const text = await folder.read(cwd, name)
     await pace.wait(350)
     await player.close(call, { result: text })
-    const lines = text.split(/\r?\n/)
+    const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
     return { name, lines: lines.length, units: text.length, first: lines.find((line) => line.trim() !== '')?.trim().slice(0, 80) ?? '' }
   } catch (error) {
     if (pace.stopped) throw error

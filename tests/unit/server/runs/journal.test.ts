@@ -56,6 +56,22 @@ describe('growth', () => {
     expect((await rows())[0]).toMatchObject({ text: 'ABC', state: 'done' })
   })
 
+  it('of what a tool prints is one change for each commit, the newest of each field', async () => {
+    const { emit, types, timers, rows } = await speaking()
+    emit({ type: 'tool.started', call: 'c', name: 'x', verb: 'run' })
+    await settle()
+    emit({ type: 'tool.changed', call: 'c', change: { title: 'Building' } })
+    await settle()
+    for (let i = 0; i < 500; i++) emit({ type: 'tool.changed', call: 'c', change: { output: `line ${i}\n` } })
+    await timers.advance(100)
+    expect(types()).toEqual([['row.opened'], ['row.changed'], ['row.changed']])
+    emit({ type: 'tool.changed', call: 'c', change: { output: 'last' } })
+    emit({ type: 'tool.closed', call: 'c', state: 'done' })
+    await settle()
+    expect(types().slice(3)).toEqual([['row.changed', 'row.closed']])
+    expect(await rows()).toMatchObject([{ tool: { title: 'Building', output: 'last' } }])
+  })
+
   it('never has two appends of one chat in flight', async () => {
     const { emit, model } = await speaking()
     model.hold()

@@ -6,7 +6,6 @@ import { ChatPane, type ChatHandle } from './app-chat'
 import { KEYS, quickGet, quickSet, type AppParts } from './app-parts'
 import { Side } from './app-side'
 import type { ConnectActions } from './connect/port'
-import { DeleteDialog } from './sessions/delete'
 import { groupsOf } from './sessions/grouping'
 import { firstMarks, isUnread, markSeen, parseMarks } from './sessions/read-marks'
 import { applyLook, LOOK_KEY, paintBar, parseLook, type Look } from './settings/look'
@@ -18,7 +17,9 @@ import { createRouter } from './shell/route'
 import { createChatList, createConnection, createOpenChat } from './sync/reactive'
 import { createMedia } from './ui/media'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
+import { onDemand } from './ui/on-demand'
 
+const DeleteDialog = onDemand(() => import('./sessions/delete').then((module) => module.DeleteDialog))
 const FirstScreen = lazy(() => import('./connect/first').then((module) => ({ default: module.FirstScreen })))
 const SettingsPane = lazy(() => import('./app-settings'))
 

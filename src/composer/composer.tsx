@@ -7,10 +7,12 @@ import { refusalOf } from '../shell/reason'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { now } from '../ui/now'
+import { onDemand } from '../ui/on-demand'
 import type { Drafts } from './drafts'
 import { sends } from './enter'
-import { ModelPicker } from './model-picker'
 import { primaryOf } from './primary'
+
+const ModelPicker = onDemand(() => import('./model-picker').then((module) => module.ModelPicker))
 
 /** What the frame may ask of the box. */
 export interface ComposerHandle {

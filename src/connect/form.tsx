@@ -1,5 +1,5 @@
 import { createMemo, createSignal, createUniqueId, For, Show } from 'solid-js'
-import { en, t, type MessageKey } from '../../i18n'
+import { t } from '../../i18n'
 import type { Connection, ModelsStatus, Preset, ProbeAnswer, SetupAnswer } from '../../server/contract/models'
 import { reasonOf } from '../shell/reason'
 import { Button } from '../ui/button'
@@ -200,7 +200,11 @@ function Said(props: { answer: ProbeAnswer | { ok: 'no'; reason: string } | null
 /** The second line of a preset: what was found of it on this machine, else what it is. */
 function aboutOf(preset: Preset, found: number | undefined): string {
   if (found !== undefined) return t('connect.found.models', { n: found })
-  const key = `connect.preset.${preset.id}.text`
-  if (key in en) return (t as (key: MessageKey) => string)(key as MessageKey)
-  return preset.key === 'needed' ? t('connect.preset.key') : t('connect.preset.custom.text')
+  const known: Record<string, () => string> = {
+    openrouter: () => t('connect.preset.openrouter.text'),
+    anthropic: () => t('connect.preset.anthropic.text'),
+    'openai-api': () => t('connect.preset.openai.text'),
+    custom: () => t('connect.preset.custom.text'),
+  }
+  return known[preset.id]?.() ?? (preset.key === 'needed' ? t('connect.preset.key') : t('connect.preset.local.text'))
 }

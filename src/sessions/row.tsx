@@ -4,11 +4,13 @@ import { age, running } from '../../i18n/format'
 import type { ListEntry } from '../../server/contract/listing'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
-import { Menu } from '../ui/menu'
 import { now } from '../ui/now'
+import { onDemand } from '../ui/on-demand'
 import { Trace } from '../ui/trace'
 import { newsOf } from './news'
 import { RenameForm } from './rename'
+
+const Menu = onDemand(() => import('../ui/menu').then((module) => module.Menu))
 
 export interface RowProps {
   entry: ListEntry

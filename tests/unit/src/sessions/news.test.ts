@@ -20,7 +20,7 @@ describe('the second line of a row', () => {
   })
   test('a working chat says its step with a verb, or that it thinks', () => {
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'read', text: 'notes.md' } }), here).line).toBe('Reading notes.md')
-    expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'unheard-of', text: 'thing' } }), here).line).toBe('Using thing')
+    expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'other', text: 'thing' } }), here).line).toBe('Using thing')
     expect(newsOf(entry({ state: 'working' }), here).line).toBe('Thinking')
   })
   test('a failed chat says why in words for people, a broken one that it broke off', () => {

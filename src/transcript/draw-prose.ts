@@ -6,6 +6,7 @@ import type { RowCell } from './model'
 /** Text up to this length is drawn at once; more waits for the slices, UTF-16 units. */
 const AT_ONCE = 6_000
 const SLICE = 2_000
+const MANY_BLOCKS = 48
 
 /**
  * Keeps an element filled with the drawn text of a row, as long as its owner lives. Growth goes straight into the block parser; text that
@@ -19,10 +20,13 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
   let finished = false
   let stopSlices: (() => void) | null = null
 
+  // Blocks of a long answer that are out of sight cost nothing (packages.md §8).
+  const measure = () => into.classList.toggle('tx-long', into.childElementCount > MANY_BLOCKS)
   const step = (): boolean => {
     const piece = waiting.slice(0, SLICE)
     waiting = waiting.slice(SLICE)
     markdown.push(piece, waiting !== '')
+    measure()
     if (waiting !== '') return true
     end()
     stopSlices = null
@@ -43,6 +47,7 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     }
     markdown.push(waiting)
     waiting = ''
+    measure()
   }
   const restart = () => {
     stopSlices?.()

@@ -38,7 +38,8 @@ function ToolLabel(props: { row: ToolRow }) {
 
 function verbOf(row: ToolRow): string {
   const { verb, name } = row.tool
-  const tense = row.state === 'live' ? 'now' : 'done'
+  // What waits for a person or was refused did not happen.
+  const tense = row.approval?.state === 'open' || row.state === 'denied' ? 'ask' : row.state === 'live' ? 'now' : 'done'
   return verb === 'other' ? t(`step.other.${tense}`, { name }) : t(`step.${verb}.${tense}`)
 }
 

@@ -30,7 +30,7 @@ export function Step(props: { cell: RowCell; live: boolean }) {
     setChoice(next)
   }
   const elapsed = createMemo(() => {
-    if (!running() || row().kind === 'question') return undefined
+    if (!running() || waits(row())) return undefined
     const second = now()
     return () => second() - row().at
   })

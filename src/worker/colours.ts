@@ -44,7 +44,8 @@ export const COLOUR_LIMIT = 120_000
 export function colour(text: string, language: string): Stretch[] | null {
   if (!hljs.getLanguage(language) || text.length > COLOUR_LIMIT) return null
   const result = hljs.highlight(text, { language, ignoreIllegals: true })
-  return (result._emitter as unknown as Collector).stretches
+  // The library answers a fault of its own with an error in the result; half a text is worth nothing.
+  return result.errorRaised ? null : (result._emitter as unknown as Collector).stretches
 }
 
 function colourOf(scope: string): Colour {
@@ -75,6 +76,12 @@ class Collector implements Emitter {
   }
   endScope(): void {
     this.#open.pop()
+  }
+  openNode(scope: string): void {
+    this.startScope(scope)
+  }
+  closeNode(): void {
+    this.endScope()
   }
   __addSublanguage(emitter: Emitter): void {
     for (const [length, kind] of (emitter as unknown as Collector).stretches) this.stretches.push([length, kind])

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../server/contract/events'
 import { addTouched, apply, emptyTranscript, fold, merge, untouched, type Touched } from '../../server/contract/fold'
-import { comparePos } from '../../server/contract/ids'
 import { entryOf } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
 import { arbitraryHistory, type History } from '../support/history'
@@ -239,23 +238,49 @@ describe('catch-up through a store', () => {
 describe('cost', () => {
   test('100,000 pieces of growth into one row of a long chat do not slow down', () => {
     const value = longChat(2000)
-    const seq = value.seq
-    const row = [...value.rows.values()].find(({ state }) => state === 'live')!
-    const quarter = (from: number): number => {
-      const start = performance.now()
-      for (let i = from; i < from + 25_000; i++) {
-        const applied = apply(value, { type: 'row.grew', session: 'ses_1', seq: seq + 1 + i, at: 0, row: row.id, run: 'run_last', at0: 10 * i, text: 'ten units.' })
-        if (applied.state !== 'applied') throw new Error('not applied')
-      }
-      return performance.now() - start
+    const grow = (): void => step(value, { type: 'row.grew', row: 'row_live', run: 'run_last', at0: value.rows.get('row_live')!.text.length, text: 'ten units.' })
+    const { first, last } = quarters(100_000, grow)
+    expect(value.rows.get('row_live')!.text).toHaveLength(1_000_000)
+    expect(last / first).toBeLessThan(2)
+  })
+
+  test('rows that open and leave at the end cost the same in a chat of 200 and of 20,000 rows', () => {
+    const cost = (rows: number): number => {
+      const value = longChat(rows)
+      let n = rows + 1
+      return quarters(8000, () => {
+        const row = `row_new${++n}`
+        step(value, { type: 'row.opened', kind: 'answer', row, n, pos: `d${String(n).padStart(6, '0')}`, turn: 'trn_1', run: 'run_last' })
+        step(value, { type: 'rows.retracted', rows: [row], turns: [], why: 'superseded', counted: 1 })
+      }).last
     }
-    quarterWarmUp()
-    const times = [0, 25_000, 50_000, 75_000].map(quarter)
-    expect(value.rows.get(row.id)!.text).toHaveLength(1_000_000)
-    console.log(`growth by quarters: ${times.map((ms) => ms.toFixed(1)).join(' ')} ms`)
-    expect(times[3]! / Math.max(times[0]!, 1)).toBeLessThan(2.5)
+    cost(200)
+    expect(cost(20_000) / cost(200)).toBeLessThan(3)
   })
 })
+
+/** Median ms of the first and of the last quarter's slices of `work`: medians, since a loaded machine interrupts. */
+function quarters(times: number, work: () => void): { first: number; last: number } {
+  const slice = Math.ceil(times / 200)
+  const taken: number[] = []
+  for (let done = 0; done < times; done += slice) {
+    const start = performance.now()
+    for (let i = 0; i < slice; i++) work()
+    taken.push(performance.now() - start)
+  }
+  const median = (numbers: number[]): number => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)]!
+  const quarter = Math.floor(taken.length / 4)
+  // The first slices are the compiler's.
+  const first = median(taken.slice(Math.floor(quarter / 2), quarter))
+  const last = median(taken.slice(-quarter))
+  console.log(`cost: first quarter ${first.toFixed(3)} ms, last quarter ${last.toFixed(3)} ms per ${slice}`)
+  return { first, last }
+}
+
+function step(value: Transcript, event: object): void {
+  const applied = apply(value, { session: 'ses_1', at: 0, seq: value.seq + 1, ...event } as Event)
+  if (applied.state !== 'applied') throw new Error('not applied')
+}
 
 function sameTouched(touched: Touched, before: Transcript, after: Transcript): void {
   same(touched.head, before.session !== after.session || before.deleted !== after.deleted, 'head')
@@ -274,25 +299,13 @@ function sameTouched(touched: Touched, before: Transcript, after: Transcript): v
 
 /** A chat of many settled rows and one live answer. */
 function longChat(rows: number): Transcript {
-  const draft = { session: 'ses_1', at: 0 }
   const value = emptyTranscript()
-  const take = (event: object): void => {
-    const applied = apply(value, { ...draft, seq: value.seq + 1, ...event } as Event)
-    if (applied.state !== 'applied') throw new Error('not applied')
-  }
-  take({ type: 'session.created', title: '', titleBy: 'provisional', profile: 'default', workspace: '/w', agent: null, model: null, source: 'talaria' })
-  take({ type: 'turn.admitted', turn: 'trn_1', row: 'row_0', n: 1, pos: 'a', text: 'x', source: 'person' })
-  take({ type: 'run.started', run: 'run_last', turn: 'trn_1', generation: 1, attempt: 1, cause: 'sent', agent: { kind: 'scripted', name: 's' }, model: null })
+  step(value, { type: 'session.created', title: '', titleBy: 'provisional', profile: 'default', workspace: '/w', agent: null, model: null, source: 'talaria' })
+  step(value, { type: 'turn.admitted', turn: 'trn_1', row: 'row_0', n: 1, pos: 'a', text: 'x', source: 'person' })
+  step(value, { type: 'run.started', run: 'run_last', turn: 'trn_1', generation: 1, attempt: 1, cause: 'sent', agent: { kind: 'scripted', name: 's' }, model: null })
   for (let i = 1; i < rows; i++) {
-    take({ type: 'row.opened', row: `row_${i}`, n: i + 1, pos: `b${String(i).padStart(6, '0')}`, turn: 'trn_1', run: 'run_last', kind: 'answer', state: 'done', text: 'y' })
+    step(value, { type: 'row.opened', row: `row_${i}`, n: i + 1, pos: `b${String(i).padStart(6, '0')}`, turn: 'trn_1', run: 'run_last', kind: 'answer', state: 'done', text: 'y' })
   }
-  take({ type: 'row.opened', row: 'row_live', n: rows + 1, pos: 'c', turn: 'trn_1', run: 'run_last', kind: 'answer' })
-  if ([...value.order].some((id, i) => i > 0 && comparePos(value.rows.get(value.order[i - 1]!)!.pos, value.rows.get(id)!.pos) >= 0)) throw new Error('out of order')
+  step(value, { type: 'row.opened', row: 'row_live', n: rows + 1, pos: 'c', turn: 'trn_1', run: 'run_last', kind: 'answer' })
   return value
-}
-
-/** The compiler's work is no part of the ratio. */
-function quarterWarmUp(): void {
-  const value = longChat(2)
-  for (let i = 0; i < 20_000; i++) apply(value, { type: 'row.grew', session: 'ses_1', seq: value.seq + 1, at: 0, row: 'row_live', run: 'run_last', at0: i, text: 'x' })
 }

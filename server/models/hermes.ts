@@ -83,13 +83,14 @@ function fromKnown(provider: Known, env: Settings['env'], auth: Settings['auth']
   const fromFile = fromEnv(env, [...(named === '' ? [] : [named]), ...provider.keys])
   const [key, keySource] = inConfig !== undefined ? [inConfig, 'config_yaml' as const] : pooled !== undefined ? [pooled, 'auth_json' as const] : fromFile
   const more = { listed: listedModels(settings.models), headers: headers(settings.extra_headers) }
-  const named2 = { id: provider.id, name: provider.name, kind: provider.kind, base: base ?? '', key, keySource, ...more }
-  if (provider.refuses) return connection({ ...named2, key: null, keySource: 'none', state: provider.refuses.state, hint: provider.refuses.why })
-  if (base === null) return connection({ ...named2, state: 'needs_address', hint: `${provider.name} has no address in the configuration.` })
-  if (provider.kind === 'anthropic' && key === null && ['ANTHROPIC_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'].some((name) => usableKey(env[name])))
-    return connection({ ...named2, state: 'sign_in', hint: 'Anthropic is configured with the sign-in of a subscription, which cannot be used here. A key can.' })
-  if (key === null && !provider.keyless) return connection({ ...named2, state: 'needs_key', hint: `No key was found: ${provider.keys[0]} is not set in the profile’s .env.` })
-  return connection({ ...named2, ...modeState(section?.mode ?? '') })
+  const made = { id: provider.id, name: provider.name, kind: provider.kind, base: base ?? '', key, keySource, ...more }
+  if (provider.refuses) return connection({ ...made, key: null, keySource: 'none', state: provider.refuses.state, hint: provider.refuses.why })
+  if (base === null) return connection({ ...made, state: 'needs_address', hint: `${provider.name} has no address in the configuration.` })
+  const subscribed = key === null ? ['ANTHROPIC_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'].some((name) => usableKey(env[name])) : key.startsWith('sk-ant-oat')
+  if (provider.id === 'anthropic' && subscribed)
+    return connection({ ...made, key: null, keySource: 'none', state: 'sign_in', hint: 'Anthropic is configured with the sign-in of a subscription, which cannot be used here. A key can.' })
+  if (key === null && !provider.keyless) return connection({ ...made, state: 'needs_key', hint: `No key was found: ${provider.keys[0]} is not set in the profile’s .env.` })
+  return connection({ ...made, ...modeState(section?.mode ?? '') })
 }
 
 /** Every other known provider whose key is there. */

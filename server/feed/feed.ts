@@ -28,7 +28,10 @@ export interface FeedReader {
 }
 
 export interface FeedStats {
+  /** Of `/api/events`. */
   readers: number
+  /** Every open stream, the older ones too. */
+  streams: number
   /** Frames made since the start: grows with what is committed, never with the number of readers. */
   encoded: number
 }
@@ -149,6 +152,6 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
       for (const reader of readers) reader.outlet.end()
       readers.clear()
     },
-    stats: () => ({ readers: readers.size, encoded }),
+    stats: () => ({ readers: readers.size, streams: readers.size + enders.size, encoded }),
   }
 }

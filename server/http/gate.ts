@@ -26,6 +26,9 @@ export interface GateOptions {
   headers(request: IncomingMessage): Record<string, string>
 }
 
+/** Requests of one connection that may wait for the answer before them; no honest client sends so many at once. */
+const WAITING_MAX = 100
+
 const exchanges = new WeakMap<IncomingMessage, Exchange>()
 const connections = new WeakMap<Socket, Connection>()
 
@@ -75,7 +78,8 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
   const inTurn = (request: IncomingMessage, begin: () => void) => {
     const connection = connectionOf(request.socket)
     if (connection.closing) return
-    if (connection.undecided) connection.waiting.push(() => inTurn(request, begin))
+    if (connection.undecided && connection.waiting.length >= WAITING_MAX) request.socket.destroy()
+    else if (connection.undecided) connection.waiting.push(() => inTurn(request, begin))
     else {
       connection.undecided = true
       begin()

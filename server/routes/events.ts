@@ -1,6 +1,7 @@
 import { openOutlet } from '../feed/outlet'
 import { isCursor } from './parse'
 import { loadSession } from './load'
+import { refuseOverload } from './overload'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
@@ -12,6 +13,7 @@ export function events({ store, feed, timers, report }: Pick<Parts, 'store' | 'f
       // A browser that reconnects by itself repeats the old address; its header is the newer cursor.
       const last = header('last-event-id')
       const after = isCursor(last) ? last : input.after
+      refuseOverload(feed)
       const outlet = openOutlet(response, timers, () => report(new Error('A reader of /api/events was too slow and was cut off')))
       feed.open({ outlet, profile: profile.name, ...(input.session_id === undefined ? {} : { session: input.session_id }), ...(after === undefined ? {} : { after }) })
     },

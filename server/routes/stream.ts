@@ -3,6 +3,7 @@ import { tellRun } from '../feed/original'
 import type { InputOf } from '../contract/routes'
 import { readFull } from './full'
 import { streamNotFound } from './load'
+import { refuseOverload } from './overload'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
@@ -12,6 +13,7 @@ export function chatStream({ store, feed, timers, report }: Pick<Parts, 'store' 
     async 'GET /api/chat/stream'({ input, header, response }) {
       const found = await store.run(input.stream_id)
       if (!found) throw streamNotFound()
+      refuseOverload(feed)
       const outlet = openOutlet(response, timers, () => report(new Error('A reader of /api/chat/stream was too slow and was cut off')))
       const cursor = cursorOf(input, header('last-event-id'))
       // Not awaited: the stream lives on while the request counts as answered.

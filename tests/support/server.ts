@@ -2,15 +2,18 @@ import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Agent } from '../../server/agents/port'
+import { makeEmbedded } from '../../server/agents/embedded/agent'
 import { makeScripted } from '../../server/agents/scripted'
 import { compose } from '../../server/compose'
 import type { ComposeParts, Composition } from '../../server/compose'
 import { makeMint } from '../../server/contract/ids'
 import type { AgentKind } from '../../server/contract/session'
 import { listen } from '../../server/http/listen'
+import { makeKept } from '../../server/models/kept'
+import { makeModels } from '../../server/models/models'
+import { systemProcesses } from '../../server/runs/processes'
 import { systemTimers } from '../../server/runs/timers'
-import type { Store } from '../../server/store/port'
-import { noModels } from './no-models'
+import type { Store, ToolProcess } from '../../server/store/port'
 import { freshFolder, openTestStore } from './store-thread'
 
 export interface TestServer {
@@ -41,7 +44,7 @@ export interface TestServerOptions {
 
 export const builtClient = fileURLToPath(new URL('../../dist/client', import.meta.url))
 
-/** A whole server in this process: real store, real sockets, the scripted agent without its pauses, and a folder of its own. */
+/** A whole server in this process: real store, real sockets, no model connected, the scripted agent without its pauses, and a folder of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? realpathSync(freshFolder('server'))
   const work = join(folder, 'work')
@@ -49,12 +52,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const timers = systemTimers()
   const errors: unknown[] = []
   const store = options.store ?? (await openTestStore({ folder: join(folder, 'state', 'talaria') }))
-  const agents = options.agents ?? { scripted: makeScripted({ timers, scale: 0 }) }
+  const models = makeModels({ kept: makeKept(join(folder, 'state', 'talaria')), local: [], now: Date.now })
+  const table = systemProcesses()
+  const processes = { note: (started: ToolProcess) => store.noteProcess(started), forget: (pid: number) => store.forgetProcess(pid) }
+  const agents = options.agents ?? { scripted: makeScripted({ timers, scale: 0 }), embedded: makeEmbedded({ models, timers, table, processes, env: {}, version: 'test' }) }
   const composition = await compose({
     store,
     agents,
     defaultAgent: Object.keys(agents)[0] as AgentKind,
-    models: noModels(),
+    models,
     profile: { name: 'default', home: join(folder, 'home'), scope: join(folder, 'home'), env: {}, isLaunch: true },
     profileNames: () => Promise.resolve(['default', 'amber']),
     timers,
@@ -78,6 +84,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     folder,
     async end(keep = false) {
       await composition.end()
+      await models.end()
       if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }

@@ -249,7 +249,7 @@ describe('the OpenAPI document', () => {
 
 it('health says what runs here', async () => {
   const { body } = await call(server, 'GET /health', { deep: '1' })
-  expect(body).toMatchObject({ status: 'ok', store: server.store.id, version: 'test', active_runs: 0, agents: [{ kind: 'scripted', state: 'ready' }], checks: { store: { ok: true } } })
+  expect(body).toMatchObject({ status: 'ok', store: server.store.id, version: 'test', active_runs: 0, agents: [{ kind: 'scripted', state: 'ready' }, { kind: 'embedded', state: 'unavailable', code: 'no_model' }], checks: { store: { ok: true } } })
   expect(body.sessions).toBe((await call(server, 'GET /api/sessions', {})).body.webui_session_count)
   expect(body.uptime_seconds).toBeGreaterThanOrEqual(0)
 })

@@ -52,16 +52,19 @@ export class SessionActor {
     return this.#inTurn(async () => {
       checkStart(input)
       const scope = input.key === undefined ? null : { profile: profile.name, route: START_ROUTE, key: input.key }
+      // Read beside the receipt, which answers also where the chat would refuse.
+      const known = this.#state(profile).then(() => null, (error: unknown) => ({ error }))
       const before = scope && (await storedReceipt(this.p.store, scope, input.bodyHash!))
       if (before) return before.body as Started
-      await this.#state(profile)
+      const refused = await known
+      if (refused) throw refused.error
       await this.#free()
       const workspace = input.workspace === undefined ? null : await chosenWorkspace(this.p.workspace, input.workspace)
       const { ledger, state } = await this.#state(profile)
       const agent = this.p.agentOf(state.head)
       const folder = workspace ?? state.head.workspace
-      await readyWorkspace(this.p.workspace, folder)
-      const { ref, model } = resolved(agent, await this.#probe(agent, profile), state.head, input)
+      const [probe] = await Promise.all([this.#probe(agent, profile), readyWorkspace(this.p.workspace, folder)])
+      const { ref, model } = resolved(agent, probe, state.head, input)
 
       // From here to the write there is no await: what was checked is claimed (law 8).
       if (!this.p.admitting()) throw new Refusal('shutting_down', 'The server is stopping.', { retryable: true })

@@ -54,7 +54,7 @@ export const SPLIT_TEXT = 'a\u{1F680}e\u0301 \u{1F469}\u200D\u{1F469}\u200D\u{1F
 
 /**
  * The program that a message names by directives (`[[say:Hello]] [[tool:read {"target":"a.md"}]] …`), or null when it names none. Text outside
- * of directives is not played. An unknown directive or arguments that do not parse become words of the answer, so that a slip is seen.
+ * of directives is not played; two closing brackets end one, so JSON within writes `] ]`. An unknown directive or arguments that do not parse become words of the answer, so that a slip is seen.
  */
 export function parseScript(message: string): Step[] | null {
   const steps: Step[] = []

@@ -1,4 +1,5 @@
 import type { Event } from '../../contract/events'
+import type { EntryFields } from '../../contract/listing'
 import type { Row } from '../../contract/rows'
 import type { Transcript } from '../../contract/session'
 import type { Connection } from '../driver'
@@ -12,7 +13,7 @@ export interface Held {
   /** Ids of rows of the tail that are live or ask something; all of the session's are in it. */
   open: Set<string>
   /** The list entry as stored, without its revision. */
-  entry: string | null
+  entry: EntryFields | null
 }
 
 /** Enough for every session that runs on one machine; a chat's tail is its last turns. */
@@ -55,8 +56,8 @@ export class HeldSessions {
   #read(id: string): Held | undefined {
     const record = readSession(this.db, id)
     if (!record) return undefined
-    const entry = this.db.get<{ entry: string }>('SELECT entry FROM list WHERE sid = ?', record.sid)?.entry ?? null
-    return { record: { ...record }, ...this.#end(record), entry }
+    const listed = record.deleted ? undefined : this.db.get<{ entry: string }>('SELECT entry FROM list WHERE sid = ?', record.sid)
+    return { record: { ...record }, ...this.#end(record), entry: listed ? (JSON.parse(listed.entry) as EntryFields) : null }
   }
 
   #end(record: SessionRecord): Pick<Held, 'tail' | 'open'> {

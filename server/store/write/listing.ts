@@ -1,4 +1,4 @@
-import { entryOf, type ListEntry } from '../../contract/listing'
+import { entryOf, sameEntry, type ListEntry } from '../../contract/listing'
 import type { Connection } from '../driver'
 import type { Held } from './held'
 
@@ -13,11 +13,9 @@ export function writeEntry(db: Connection, held: Held, rev: number): Moved {
     return { removed: true }
   }
   const fields = entryOf(tail)
-  if (!fields) return {}
-  const entry = JSON.stringify(fields)
-  if (entry === held.entry) return {}
-  held.entry = entry
+  if (!fields || (held.entry && sameEntry(held.entry, fields))) return {}
+  held.entry = fields
   db.run(`INSERT INTO list (sid, id, profile, rev, last_at, removed, entry) VALUES (?, ?, ?, ?, ?, 0, ?)
-    ON CONFLICT (sid) DO UPDATE SET rev = excluded.rev, last_at = excluded.last_at, entry = excluded.entry`, record.sid, record.id, record.profile, rev, fields.lastAt, entry)
+    ON CONFLICT (sid) DO UPDATE SET rev = excluded.rev, last_at = excluded.last_at, entry = excluded.entry`, record.sid, record.id, record.profile, rev, fields.lastAt, JSON.stringify(fields))
   return { entry: { ...fields, rev } }
 }

@@ -15,7 +15,7 @@ const DAY = 24 * 3600 * 1000
 
 /** What any implementation of the store's port must do (spec/log.md §2, §5, §7; DESIGN laws 1, 5, 6, 7). */
 export function storeContract(name: string, make: () => Promise<Harness>): void {
-  describe(`the store's port: ${name}`, () => {
+  describe(`the store's port: ${name}`, { timeout: 20_000 }, () => {
     const harnesses: Harness[] = []
     afterEach(async () => {
       for (const harness of harnesses.splice(0)) await harness.dispose()

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Chat } from '../../../support/chat'
 import { built, freshFolder, openTestStore } from '../../../support/store-thread'
 
-describe('opening a store', () => {
+describe('opening a store', { timeout: 20_000 }, () => {
   let folder: string
   beforeEach(() => {
     folder = join(freshFolder('open'), 'talaria')

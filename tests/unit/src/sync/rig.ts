@@ -33,10 +33,12 @@ export class FakeServer {
   requests: { at: number; route: string; query: Record<string, string>; fresh: boolean }[] = []
   /** Answers in the place of a route, once for each entry. */
   instead: { path: string; response: () => Response }[] = []
+  /** Rows of an answer, at most: small windows make partial transcripts. */
+  mostRows = Infinity
   /** Bytes leave in pieces of this many; frames arrive cut anywhere. */
   pieces = Infinity
-  /** Awaited before an answer is made, to hold requests. */
-  gate: (path: string) => Promise<void> = () => Promise.resolve()
+  /** How long an answer is under way after it was read, ms. */
+  latency: () => number = () => 0
   private readonly lines = new Set<{ cut(): void; mute(): void }>()
 
   constructor(timers: FakeTimers, id = 'store_one') {
@@ -80,10 +82,13 @@ export class FakeServer {
     if (this.network === 'refused') throw new TypeError('fetch failed')
     if (this.network === 'silent') return hang(request.signal)
     if (this.network === 'login') return new Response('<html>Sign in</html>', { status: 200, headers: { 'Content-Type': 'text/html' } })
-    await this.gate(url.pathname)
     const at = this.instead.findIndex(({ path }) => path === url.pathname)
     if (at >= 0) return this.instead.splice(at, 1)[0]!.response()
-    return this.answer(url.pathname, query, request.signal)
+    const answer = await this.answer(url.pathname, query, request.signal)
+    const late = this.latency()
+    if (late > 0 && url.pathname !== '/api/events') await new Promise<void>((resolve) => this.timers.after(late, resolve))
+    if (request.signal.aborted) throw request.signal.reason as Error
+    return answer
   }
 
   problem(code: ProblemCode, status: number = PROBLEM_STATUS[code], store: string | null = this.store.id): Response {
@@ -94,7 +99,7 @@ export class FakeServer {
     const session = query['session_id'] ?? ''
     if (path === '/api/events') return this.stream(query, signal)
     const json = (body: unknown): Response => (body === null ? this.problem('session_not_found') : Response.json(body, { headers: { [STORE_HEADER]: this.store.id } }))
-    const limit = Number(query['limit'] ?? 60)
+    const limit = Math.min(Number(query['limit'] ?? 60), path === '/api/sessions/changes' ? Infinity : this.mostRows)
     if (path === '/api/sessions/changes') return json(await this.store.list({ profile: 'default', limit, ...query }))
     if (path === '/api/session/changes') {
       if (query['after'] !== undefined) return json(await this.store.changes(session, { after: query['after'], from: query['from'] ?? '', limit }))

@@ -3,17 +3,18 @@ import type { Clock } from '../sync/clock'
 
 /**
  * The worker's shim in this page, for as long as no worker controls it (first visit, private mode). Its code is fetched when the page has
- * nothing better to do, because without the network it could not be fetched any more; until it is here, the network alone answers.
+ * nothing better to do, because without the network it could not be fetched any more; until it is here, the network alone answers. `settled`
+ * calls back once the page stands: nothing that the first paint does not need is loaded before.
  */
-export function openLocalShim(shelf: Shelf, clock: Clock): () => ((request: Request) => Promise<Response>) | null {
+export function openLocalShim(shelf: Shelf, clock: Clock, settled: (then: () => void) => void): () => ((request: Request) => Promise<Response>) | null {
   let shim: ((request: Request) => Promise<Response>) | null = null
-  clock.idle(() => {
+  settled(() => clock.idle(() => {
     import('../../sw/shim').then(
       ({ makeShim }) => {
         shim = makeShim({ fetch: (request) => fetch(request), shelf, clock })
       },
       () => undefined,
     )
-  })
+  }))
   return () => shim
 }

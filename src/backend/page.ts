@@ -12,6 +12,9 @@ import { pageClock, pageSurroundings } from './surroundings'
 /** Whose copies this page keeps. There is one user, and the profile is the launch profile, until sign-in and profiles arrive. */
 export const OWNER = { user: 'local', profile: 'default' }
 
+/** By then a first page stands, or its network is so slow that it does not stand without it either. */
+const SETTLED_MS = 3000
+
 /** All that a page has of the server and of its copies, wired to the browser's own clock, network and storage. */
 export interface Connected { backend: Backend; sync: Sync; drafts: DraftShelf }
 
@@ -29,7 +32,7 @@ export function connectPage(): Connected {
     },
   }
   const drafts = makeDraftShelf(clock)
-  const localShim = openLocalShim(shelf, clock)
+  const localShim = openLocalShim(shelf, clock, (then) => clock.after(SETTLED_MS, then))
   let doubted = 0
   const backend = makeBackend({
     base: location.origin,

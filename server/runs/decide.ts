@@ -1,7 +1,7 @@
 import type { Delivery } from '../agents/port'
 import type { Choice } from '../contract/approvals'
 import { Refusal } from '../contract/problems'
-import type { OpenQuestion } from './journal'
+import type { OpenQuestion } from './questions'
 import { MailboxClosed } from './mailbox'
 import { refusalOf } from './refuse'
 import type { LiveRun } from './run'
@@ -12,13 +12,13 @@ import { questionState } from './settle'
  * may lose an answer but never give it twice. Refuses with `approval_not_found`, `invalid_choice`, `question_gone`, `relay_failed`.
  */
 export async function decide(run: LiveRun, approval: string | undefined, kind: 'once' | 'deny'): Promise<{ approval: string; choice: string }> {
-  const question = approval === undefined ? run.journal.openQuestion() : run.journal.question(approval)
+  const question = approval === undefined ? run.journal.questions.oldest() : run.journal.questions.get(approval)
   if (!question) throw approval === undefined ? notFound() : new Refusal('approval_not_found', 'This question does not exist.')
   if (question.state !== 'open' || run.mailbox.closed) throw gone()
   const choice = question.request.choices.find((offered) => offered.kind === kind)
   if (!choice) throw new Refusal('invalid_choice', 'The agent did not offer this choice.')
   if (question.request.deadline !== undefined && run.timers.now() > question.request.deadline) {
-    await run.ledger.write({ drafts: run.journal.retire(question, 'expired'), generation: run.generation })
+    await run.ledger.write({ drafts: run.journal.questions.retire(question, 'expired'), generation: run.generation })
     throw gone()
   }
   question.state = 'deciding'
@@ -57,9 +57,9 @@ async function answer(run: LiveRun, question: OpenQuestion, choice: Choice): Pro
     return
   }
   if (delivery.code === 'question_gone' || !run.journal.isLive(row)) {
-    await run.ledger.write({ drafts: run.journal.retire(question, 'expired'), generation: run.generation })
+    await run.ledger.write({ drafts: run.journal.questions.retire(question, 'expired'), generation: run.generation })
     throw gone()
   }
-  await run.ledger.write({ drafts: run.journal.reraise(question), generation: run.generation })
+  await run.ledger.write({ drafts: run.journal.questions.reraise(question), generation: run.generation })
   throw new Refusal('relay_failed', 'The agent did not take the answer. It asks again.', delivery.words === undefined ? {} : { words: delivery.words })
 }

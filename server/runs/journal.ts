@@ -1,5 +1,5 @@
 import type { AgentEvent, Timers } from '../agents/port'
-import type { ApprovalRequest, RetiredWhy } from '../contract/approvals'
+import type { ApprovalRequest } from '../contract/approvals'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import type { RowState } from '../contract/rows'
@@ -7,24 +7,13 @@ import type { AgentRef, RunOutcome, Usage } from '../contract/session'
 import type { ContextItem } from '../store/port'
 import { boundTool } from './bound'
 import type { Ledger } from './ledger'
+import { Questions } from './questions'
 import { Joiner, wellFormed } from './wellformed'
 import { WORDS_LIMIT } from './words'
 
 type LiveKind = 'thought' | 'answer' | 'tool' | 'question'
 
 interface LiveRow { id: string; kind: LiveKind; openedAt: number; length: number; call?: string; chars: Joiner }
-
-/** A question as the run knows it. `deciding` is the claim that makes an answer count once (law 8). */
-export interface OpenQuestion {
-  id: string
-  /** The adapter's handle. */
-  question: string
-  row: string
-  /** True when the row stands for the question alone, and closes with it. */
-  own: boolean
-  request: ApprovalRequest
-  state: 'open' | 'deciding' | 'decided' | 'retired'
-}
 
 export interface JournalParts {
   ledger: Ledger
@@ -50,7 +39,7 @@ export class Journal {
   #text: LiveRow | null = null
   #lastAnswer: LiveRow | null = null
   #answerIsFinal = false
-  #questions = new Map<string, OpenQuestion>()
+  readonly questions: Questions
   #fresh: string[] = []
   #context: ContextItem[] = []
   #usage: Usage | undefined
@@ -61,6 +50,7 @@ export class Journal {
 
   constructor(parts: JournalParts) {
     this.#p = parts
+    this.questions = new Questions(parts.run, parts.mint, (row) => this.closing(row, 'cancelled'))
     this.#startedAt = parts.timers.monotonic()
     this.lastEventAt = this.#startedAt
   }
@@ -71,17 +61,7 @@ export class Journal {
 
   /** True while the agent waits for a tool or a person rather than for its model. */
   get waits(): boolean {
-    return this.#calls.size > 0 || this.openQuestion() !== undefined
-  }
-
-  /** The oldest question that takes an answer. */
-  openQuestion(): OpenQuestion | undefined {
-    for (const question of this.#questions.values()) if (question.state === 'open') return question
-    return undefined
-  }
-
-  question(id: string): OpenQuestion | undefined {
-    return this.#questions.get(id)
+    return this.#calls.size > 0 || this.questions.oldest() !== undefined
   }
 
   take(event: AgentEvent): void {
@@ -108,10 +88,7 @@ export class Journal {
       case 'question.raised':
         return this.#raise(event.question, event.call, event.request)
       case 'question.withdrawn':
-        for (const question of this.#questions.values()) {
-          if (question.question === event.question && unanswered(question)) this.#push(this.retire(question, event.why))
-        }
-        return
+        return this.#push(this.questions.withdraw(event.question, event.why))
       case 'usage':
         return this.#report(event.usage)
       case 'notice':
@@ -141,25 +118,6 @@ export class Journal {
     }])
   }
 
-  /** Drafts that retire a question, and close the row that stood for it alone. */
-  retire(question: OpenQuestion, why: RetiredWhy): Draft[] {
-    question.state = 'retired'
-    const drafts: Draft[] = [{ type: 'approval.retired', approval: question.id, row: question.row, run: this.#p.run, why }]
-    if (question.own) drafts.push(...this.closing(question.row, 'cancelled'))
-    return drafts
-  }
-
-  /** The same question once more under a new id: its answer could not be brought to the agent. */
-  reraise(question: OpenQuestion): Draft[] {
-    const next: OpenQuestion = { ...question, id: this.#p.mint('apr'), state: 'open' }
-    question.state = 'retired'
-    this.#questions.set(next.id, next)
-    return [
-      { type: 'approval.retired', approval: question.id, row: question.row, run: this.#p.run, why: 'withdrawn' },
-      { type: 'approval.raised', approval: next.id, row: next.row, run: this.#p.run, request: next.request },
-    ]
-  }
-
   /** Drafts that close one live row; none if it is closed already. */
   closing(id: string, state: Exclude<RowState, 'live'>): Draft[] {
     const row = this.#live.get(id)
@@ -180,10 +138,7 @@ export class Journal {
    * A tool whose end was not told is `unknown`, or `cancelled` when a person stopped the run.
    */
   close(outcome: RunOutcome): { drafts: Draft[]; context: ContextItem[]; finalRow?: string; firstToken?: number; total: number; usage?: Usage } {
-    const drafts: Draft[] = []
-    for (const question of this.#questions.values()) {
-      if (unanswered(question)) drafts.push(...this.retire(question, 'run_ended'))
-    }
+    const drafts = this.questions.end()
     for (const row of [...this.#live.values()]) {
       const whole = row.kind !== 'tool'
       drafts.push(...this.closing(row.id, whole ? 'done' : outcome === 'cancelled' ? 'cancelled' : 'unknown'))
@@ -269,10 +224,7 @@ export class Journal {
     const row = this.#calls.get(event.call)
     if (!row) return
     const { type: _, call: __, state, ...more } = event
-    const drafts: Draft[] = []
-    for (const question of this.#questions.values()) {
-      if (question.row === row.id && unanswered(question)) drafts.push(...this.retire(question, state === 'cancelled' ? 'run_ended' : 'expired'))
-    }
+    const drafts = this.questions.endRow(row.id, state === 'cancelled' ? 'run_ended' : 'expired')
     this.#forget(row)
     drafts.push({ type: 'row.closed', row: row.id, run: this.#p.run, state, duration: this.#since(row.openedAt), tool: boundTool(more) })
     this.#push(drafts)
@@ -288,9 +240,7 @@ export class Journal {
       this.#remember(row)
       drafts.push({ type: 'row.opened', row: row.id, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind: 'question' })
     }
-    const asked: OpenQuestion = { id: this.#p.mint('apr'), question, row: row.id, own, request, state: 'open' }
-    this.#questions.set(asked.id, asked)
-    drafts.push({ type: 'approval.raised', approval: asked.id, row: row.id, run: this.#p.run, request })
+    drafts.push(this.questions.raise(question, row.id, own, request))
     this.#push(drafts)
   }
 
@@ -328,9 +278,4 @@ export class Journal {
   #since(at: number): number {
     return Math.max(0, Math.round(this.#p.timers.monotonic() - at))
   }
-}
-
-/** No answer to it is in the log yet. */
-function unanswered(question: OpenQuestion): boolean {
-  return question.state === 'open' || question.state === 'deciding'
 }

@@ -37,8 +37,8 @@ function closeInline(text: string): string {
       const run = runOf(text, i)
       const after = text[i + run.length]
       const before = text[i - 1]
-      if (after === undefined && !(before && /\S/.test(before) && open.length)) return closed(text.slice(0, i), open)
-      toggle(open, run, before, after)
+      // At the very end a run that closes nothing whole is half of a mark: it waits.
+      if (toggle(open, run, before, after) > 0 && after === undefined) return closed(text.slice(0, i), open)
       i += run.length
     } else if (char === ']' && text[i + 1] === '(') {
       const end = text.indexOf(')', i)
@@ -67,7 +67,8 @@ function findRun(text: string, from: number, run: string): number {
   return -1
 }
 
-function toggle(open: string[], run: string, before: string | undefined, after: string | undefined): void {
+/** Closes and opens by the run; gives how much of it did neither. */
+function toggle(open: string[], run: string, before: string | undefined, after: string | undefined): number {
   const canClose = before !== undefined && /\S/.test(before)
   const canOpen = after !== undefined && /\S/.test(after)
   let left = run.length
@@ -77,10 +78,10 @@ function toggle(open: string[], run: string, before: string | undefined, after: 
     open.pop()
     left -= last.length
   }
-  if (left > 0 && canOpen) {
-    if (left >= 3 && run[0] === '*') open.push('*', '**')
-    else open.push(run[0]!.repeat(Math.min(left, 2)))
-  }
+  if (left === 0 || !canOpen) return left
+  if (left >= 3 && run[0] === '*') open.push('*', '**')
+  else open.push(run[0]!.repeat(Math.min(left, 2)))
+  return 0
 }
 
 function closed(text: string, open: readonly string[]): string {

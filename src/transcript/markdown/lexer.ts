@@ -30,11 +30,23 @@ class Rules extends Tokenizer {
   }
 }
 
-/** Notes the bracketed labels of everything that is lexed as inline text. */
+/** Notes the bracketed labels of everything that is lexed as inline text, and keeps a block from changing how the next one is read. */
 class NotingLexer extends Lexer {
   readonly labels = new Set<string>()
+  #depth = 0
 
   override inlineTokens(src: string, tokens?: Token[]): Token[] {
+    // The library goes on with "inside a link" after an unclosed `<a>`, over all blocks that follow.
+    if (this.#depth === 0) this.state.inLink = this.state.linkEmitted = false
+    this.#depth++
+    try {
+      return this.#noted(src, tokens)
+    } finally {
+      this.#depth--
+    }
+  }
+
+  #noted(src: string, tokens?: Token[]): Token[] {
     if (src.includes('[')) for (const match of src.matchAll(/\[((?:\\[\s\S]|[^[\]\\])+)\]/g)) this.labels.add(label(match[1]!))
     return super.inlineTokens(src, tokens)
   }

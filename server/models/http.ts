@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, type Dispatcher, errors, request } from 'undici'
 
 /**
  * One call to a model server. undici's `request` and not its `fetch`: redirects are never followed (a key goes only where it was given for), ports that browsers
@@ -22,12 +22,19 @@ export interface Answer {
 /** Rejects with the network's error; see `networkWords`. */
 export type Caller = (call: Call) => Promise<Answer>
 
-/** Connections are kept for some seconds; `end` closes them all. */
+/**
+ * Connections are kept for some seconds; `end` closes them all. A kept connection that the server closed just as it was used again has lost nothing but
+ * time: such a call is made once more, on a fresh one. No other call is ever repeated here.
+ */
 export function makeCaller(): { call: Caller; end(): Promise<void> } {
   const dispatcher: Dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 20_000 }, keepAliveTimeout: 4_000, pipelining: 1 })
   return {
     call: async ({ url, method, headers, body, signal }) => {
-      const answer = await request(url, { method, headers: { 'accept-encoding': 'identity', ...headers }, body, signal, dispatcher })
+      const options = { method, headers: { 'accept-encoding': 'identity', ...headers }, body, signal, dispatcher }
+      const answer = await request(url, options).catch((error: unknown) => {
+        if (signal.aborted || !wasKept(error)) throw error
+        return request(url, { ...options, reset: true })
+      })
       // Without a listener, an abort after the head would be an unhandled error; readers get it from the iteration.
       answer.body.on('error', () => undefined)
       return {
@@ -40,6 +47,12 @@ export function makeCaller(): { call: Caller; end(): Promise<void> } {
     },
     end: () => dispatcher.destroy(),
   }
+}
+
+/** The connection had served an earlier call: undici tells what it had read by then. */
+function wasKept(error: unknown): boolean {
+  if (!(error instanceof errors.SocketError)) return false
+  return (error.socket?.bytesRead ?? 0) > 0
 }
 
 function one(value: string | string[] | undefined): string | undefined {

@@ -8,7 +8,7 @@ import { known, knownId, PRESETS } from './providers'
 
 /** A connection as a person gave it, checked. `stored` is what is kept under the same id. Refuses with `connection_invalid`. */
 export function readInput(input: ConnectionInput, stored: Kept[]): Omit<Kept, 'model'> {
-  const id = idOf(input.provider)
+  const id = idOf(input, stored)
   const preset = presetOf(id)
   const old = stored.find((each) => each.id === id)
   const given = input.base_url?.trim() || old?.base_url || preset?.base_url || ''
@@ -25,9 +25,14 @@ export function readInput(input: ConnectionInput, stored: Kept[]): Omit<Kept, 'm
   return { id, name: nameOf(id, preset, base_url), kind, base_url, api_key: key === '' ? kept : key }
 }
 
-function idOf(provider: string | undefined): string {
+/** A server of one's own is named after its address, so that several can be kept and none takes the place of the Agent's own. */
+function idOf({ provider, base_url }: ConnectionInput, stored: Kept[]): string {
   const name = provider?.trim() ?? ''
-  if (name === '' || name === 'custom') return 'custom'
+  if (name === '' || name === 'custom') {
+    const base = baseAddress(base_url ?? '')
+    if (base === null) return 'custom'
+    return stored.find((each) => serverOf(each.base_url) === serverOf(base))?.id ?? slugOf(new URL(base).host) ?? 'custom'
+  }
   if (PRESETS.some((each) => each.id === name) || known(name)) return name
   const found = name.startsWith('custom:') ? null : knownId(name)
   if (found !== null && found !== 'custom') return found
@@ -47,7 +52,7 @@ function presetOf(id: string): Preset | undefined {
 
 function nameOf(id: string, preset: Preset | undefined, base: string): string {
   if (preset && preset.id !== 'custom') return preset.display_name
-  return id.startsWith('custom:') ? id.slice('custom:'.length) : new URL(base).host
+  return id.startsWith('custom:') && id !== slugOf(new URL(base).host) ? id.slice('custom:'.length) : new URL(base).host
 }
 
 export function invalid(error: string, hint?: string): Refusal {

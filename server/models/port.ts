@@ -30,7 +30,7 @@ export interface Models {
 }
 
 export interface ConnectionInput {
-  /** A preset's id, `custom`, or `custom:<slug>`; absent means `custom`. */
+  /** A preset's id, the id of a kept connection, or `custom:<name>`; `custom` or absent: named after the address (`custom:127.0.0.1-8000`). */
   provider?: string
   base_url?: string
   api_key?: string

@@ -1,4 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunProblemCode } from '../../server/contract/problems'
@@ -64,6 +66,31 @@ describe('a turn that the provider refuses', () => {
     expect(end).toMatchObject({ outcome: 'failed', problem: { code: 'provider_unreachable', words: expect.stringMatching(/ECONNREFUSED/), hint: expect.any(String) } })
     await lost.end()
     rmSync(lost.folder, { recursive: true, force: true })
+  })
+
+  it('a kept connection that the server closed meanwhile costs no turn', async () => {
+    const seen: number[] = []
+    let sockets = 0
+    const server = createServer((request, response) => {
+      const socket = request.socket as typeof request.socket & { n?: number }
+      socket.n ??= ++sockets
+      seen.push(socket.n)
+      request.resume().on('end', () => {
+        // The second call on a connection finds it closing.
+        if (seen.length === 2) return void socket.destroy()
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(says('Hello.').map(event).join('') + 'data: [DONE]\n\n')
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const kept = await embeddedHome(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`)
+    const other = new Chat(kept)
+    expect(await other.say('one')).toMatchObject({ outcome: 'completed' })
+    expect(await other.say('two')).toMatchObject({ outcome: 'completed' })
+    expect(seen).toEqual([1, 1, 2])
+    await kept.end()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    rmSync(kept.folder, { recursive: true, force: true })
   })
 
   it('the message stands once in the context after a failure and a retry', async () => {

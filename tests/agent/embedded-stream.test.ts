@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemTimers } from '../../server/runs/timers'
 import { calls, delta, event, type FakeModel, type Piece, says, startFakeModel, stream } from '../support/fake-model'
 import { embeddedHome, type Home } from './embedded-rig'
 import { Chat } from './embedded-turn'
@@ -280,6 +281,21 @@ describe('the embedded agent and the streams of real endpoints', () => {
     fake.next(stream(delta({ content: 'So long' }), delta({}, 'length')))
     expect(await chat.say('hi')).toMatchObject({ outcome: 'completed', reason: 'length' })
     expect(chat.of('notice')).toMatchObject([{ code: 'answer_cut_length' }])
+  })
+
+  it('arguments that take long give signs of life, which show nothing', async () => {
+    let time = 0
+    const slow = await embeddedHome(fake.base, { timers: { ...systemTimers(), monotonic: () => (time += 3_000) } })
+    const pieces = [...'{"path":"a.txt"}'].map((args, i) => delta({ tool_calls: [{ index: 0, ...(i === 0 && { id: 'x' }), function: { ...(i === 0 && { name: 'read' }), arguments: args } }] }))
+    fake.next(stream(...pieces, delta({}, 'tool_calls')), stream(...says('Read.')))
+    const other = new Chat(slow)
+    expect(await other.say('read')).toMatchObject({ outcome: 'completed' })
+    const before = other.events.slice(0, other.events.findIndex((e) => e.type === 'tool.started')).filter((e) => e.type === 'text')
+    expect(before.length).toBeGreaterThan(1)
+    expect(before.length).toBeLessThan(pieces.length)
+    expect(before.every((e) => e.delta === '')).toBe(true)
+    await slow.end()
+    rmSync(slow.folder, { recursive: true, force: true })
   })
 
   it('stopping in mid-answer closes the connection to the provider', async () => {

@@ -48,7 +48,8 @@ export async function runLoop(input: LoopInput): Promise<TurnEnd> {
     if (step > 1) await io.emit({ type: 'segment' })
     const { reply, end } = await provider.ask(
       endpoint, { system: input.system, messages: wellFormed(history), tools: offers },
-      (told) => io.emit(told.kind === 'text' ? { type: 'text', delta: told.delta } : { type: 'reasoning', delta: told.delta }), io.signal,
+      // An empty delta shows nothing and is a sign of life to the watchdog of `runs/`.
+      (told) => io.emit(told.kind === 'reasoning' ? { type: 'reasoning', delta: told.delta } : { type: 'text', delta: told.kind === 'text' ? told.delta : '' }), io.signal,
     )
     if (reply.usage) {
       usage = addUsage(usage, reply.usage, endpoint.contextSize)

@@ -16,7 +16,7 @@ import type { Told } from './think'
 /**
  * One call of a model, over undici and two small dialects of our own.
  *
- * Decision: not the AI SDK's provider packages (DESIGN §9 asks for a reason). Tried at `doStream()` with version 2.0.92 of the OpenAI-compatible one: a
+ * Decision (provider.md): not the AI SDK’s provider packages. Tried at `doStream()` with version 2.0.92 of the OpenAI-compatible one: a
  * tool-call fragment without a name throws and ends the whole stream; a named progress event is read as answer data (R231); an `event: error` without data
  * vanishes (R222); a stream that was cut and one that only lacks `finish_reason` are the same error, so a missing `[DONE]` cannot be told from a cut
  * (R224); a JSON or HTML body in place of a stream is an empty answer (R229); the invalid chunk that must be skipped turns the end reason to
@@ -28,8 +28,13 @@ export interface Provider {
    * Streams one message of the model. `tell` is given text and thoughts as they come, and is waited for when it answers a promise (backpressure). Never
    * rejects: what went wrong is in the end.
    */
-  ask(endpoint: Endpoint, ask: Ask, tell: (told: Told) => void | Promise<void>, signal: AbortSignal): Promise<Heard>
+  ask(endpoint: Endpoint, ask: Ask, tell: Tell, signal: AbortSignal): Promise<Heard>
 }
+
+/** `alive`: the model is at work on something that is not shown yet, such as the arguments of a call; told every few seconds. */
+export type Tell = (told: Told | { kind: 'alive' }) => void | Promise<void>
+/** ms between two such signs. */
+const ALIVE_EVERY = 5_000
 
 export interface Heard { reply: Reply; end: { state: 'whole' } | { state: 'stopped' } | { state: 'failed'; problem: RunProblem } }
 
@@ -57,7 +62,7 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
     },
   }
 
-  async function once(dialect: Dialect, endpoint: Endpoint, ask: Ask, quirks: Quirks, tell: (told: Told) => void | Promise<void>, signal: AbortSignal): Promise<Heard & { refusedWith?: string }> {
+  async function once(dialect: Dialect, endpoint: Endpoint, ask: Ask, quirks: Quirks, tell: Tell, signal: AbortSignal): Promise<Heard & { refusedWith?: string }> {
     const draft = makeReply()
     const secrets = [endpoint.key]
     const clock = watch(timers, silence, signal)
@@ -88,9 +93,14 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
         const words = wordsOf(await textOf(answer, 65_536), answer)
         return failed(problemOf({ status: answer.status, words }, secrets), words)
       }
+      let toldAt = timers.monotonic()
       const shown = await read(answer, dialect, async (part) => {
         clock.heard()
-        await say(draft.add(part))
+        const told = draft.add(part)
+        if (told.length === 0 && timers.monotonic() - toldAt < ALIVE_EVERY) return
+        toldAt = timers.monotonic()
+        if (told.length > 0) await say(told)
+        else await tell({ kind: 'alive' })
       })
       await say(draft.end())
       const reply = whole()

@@ -111,20 +111,33 @@ describe('connections and models', () => {
 
   it('an absent key keeps the stored one for the same server only', async () => {
     const models = make()
-    await models.save(profile, { provider: 'custom', base_url: fake.base, api_key: KEY, model: 'a' })
-    await models.save(profile, { provider: 'custom', base_url: fake.base, model: 'b' })
-    expect(await models.endpoint(profile, { provider: 'custom', id: 'b' })).toMatchObject({ key: KEY })
-    await models.save(profile, { provider: 'custom', base_url: 'http://127.0.0.1:9/v1', model: 'b' })
-    expect(await models.endpoint(profile, { provider: 'custom', id: 'b' })).toMatchObject({ key: null })
+    const provider = 'custom:lab'
+    await models.save(profile, { provider, base_url: fake.base, api_key: KEY, model: 'a' })
+    await models.save(profile, { provider, base_url: fake.base, model: 'b' })
+    expect(await models.endpoint(profile, { provider, id: 'b' })).toMatchObject({ key: KEY })
+    await models.save(profile, { provider, base_url: 'http://127.0.0.1:9/v1', model: 'b' })
+    expect(await models.endpoint(profile, { provider, id: 'b' })).toMatchObject({ key: null })
+  })
+
+  it('servers of one’s own are named after their address, beside each other and beside the Agent’s', async () => {
+    configured()
+    const models = make()
+    const one = await models.save(profile, { provider: 'custom', base_url: 'http://127.0.0.1:4201', api_key: KEY, model: 'a' })
+    expect(one.connection).toMatchObject({ id: 'custom:127.0.0.1-4201', display_name: '127.0.0.1:4201', base_url: 'http://127.0.0.1:4201/v1' })
+    await models.save(profile, { base_url: 'http://127.0.0.1:4202/v1', model: 'b' })
+    await models.save(profile, { provider: 'custom', base_url: 'http://127.0.0.1:4201/v1', model: 'c' })
+    expect((await models.connections(profile)).providers.map((c) => [c.id, c.source, c.model, c.has_key])).toEqual([
+      ['custom:127.0.0.1-4202', 'page', 'b', false], ['custom:127.0.0.1-4201', 'page', 'c', true], ['custom', 'hermes', 'fake-model', false], ['scripted', 'scripted', 'scripted', false],
+    ])
   })
 
   it('the stored key goes with no check of another address', async () => {
     const models = make()
     const other = await startFakeModel()
-    await models.save(profile, { provider: 'custom', base_url: fake.base, api_key: KEY, model: 'a' })
-    await models.check(profile, { provider: 'custom', base_url: other.base })
+    await models.save(profile, { provider: 'custom:lab', base_url: fake.base, api_key: KEY, model: 'a' })
+    await models.check(profile, { provider: 'custom:lab', base_url: other.base })
     expect(other.requests[0]!.headers).not.toHaveProperty('authorization')
-    await models.check(profile, { provider: 'custom' })
+    await models.check(profile, { provider: 'custom:lab' })
     expect(fake.requests.at(-1)!.headers.authorization).toBe(`Bearer ${KEY}`)
     await other.close()
   })

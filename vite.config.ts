@@ -2,8 +2,8 @@ import { defineConfig } from 'vite'
 import solid from 'vite-plugin-solid'
 import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { serviceWorker } from './build/service-worker'
-import { compressed } from './build/compressed'
+import { serviceWorker } from './build/service-worker.ts'
+import { compressed } from './build/compressed.ts'
 
 const pack = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> }
 
@@ -23,6 +23,7 @@ export default defineConfig({
         cssTarget: ['chrome125', 'firefox128', 'safari17.5'],
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
+        rolldownOptions: { checks: { pluginTimings: false } },
       },
     },
     server: {

@@ -1,3 +1,4 @@
+import { bench as server } from './server'
 import { bench as store } from './store'
 
 /** One measured line of `npm run bench`: a budget of DESIGN §8, what was measured, and whether it held. */
@@ -12,7 +13,7 @@ export interface Result {
   note?: string
 }
 
-const suites: Record<string, () => Promise<Result[]>> = { store }
+const suites: Record<string, () => Promise<Result[]>> = { store, server }
 const wanted = process.argv.slice(2)
 let missed = 0
 for (const [name, run] of Object.entries(suites)) {

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs'
+import { get, request, type IncomingMessage } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { startServer } from '../support/server'
+import { removeFolder, startProduct, type Product } from '../support/product'
+import type { Result } from './main'
+
+/** What the whole server costs: start, memory, time to the first token, many readers, and one that does not read. */
+export async function bench(): Promise<Result[]> {
+  return [...(await product()), ...(await fanOut())]
+}
+
+async function product(): Promise<Result[]> {
+  const began = performance.now()
+  const server = await startProduct({ args: ['--demo'] })
+  try {
+    await (await fetch(`${server.url}/health`)).text()
+    const first = performance.now() - began
+    const tokens = await firstTokens(server, 60)
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    const memory = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))![1]) / 1024
+    return [
+      { name: 'start to first byte', unit: 'ms', value: round(first), budget: 500 },
+      { name: 'send to first token, whole way, agent without delay', unit: 'ms p50', value: round(quantile(tokens, 0.5)), budget: 3, note: 'two commits with synchronous=FULL are in it' },
+      { name: 'send to first token', unit: 'ms p99', value: round(quantile(tokens, 0.99)) },
+      { name: 'idle memory', unit: 'MB', value: round(memory), budget: 90 },
+    ]
+  } finally {
+    await server.kill()
+    removeFolder(server.folder)
+  }
+}
+
+/** ms from the sending of a message to the frame that carries the first text of its answer. */
+async function firstTokens(server: Product, times: number): Promise<number[]> {
+  const session = await newSession(server.url)
+  const taken: number[] = []
+  const stream = await openStream(`${server.url}/api/events?session_id=${session}`)
+  for (let i = 0; i < times; i++) {
+    const seen = stream.wait((text) => text.includes(`"text":"t${i}"`))
+    const ended = stream.wait((text) => text.includes('"run.settled"'))
+    const began = performance.now()
+    void post(`${server.url}/api/chat/start`, { session_id: session, message: `[[raw:t${i}]]` })
+    await seen
+    taken.push(performance.now() - began)
+    await ended
+  }
+  stream.close()
+  return taken.slice(10)
+}
+
+/** Encoding and latency of one reader, of fifty, and of fifty beside one that never reads. */
+async function fanOut(): Promise<Result[]> {
+  const alone = await oneRound({ readers: 1, stalled: 0 })
+  const many = await oneRound({ readers: 50, stalled: 0 })
+  const beside = await oneRound({ readers: 50, stalled: 1 })
+  const more = quantile(beside.latency, 0.99) - quantile(many.latency, 0.99)
+  return [
+    { name: 'frames encoded for 50 readers, to those for one', unit: 'ratio', value: round(many.perEntry / alone.perEntry), budget: 1.3, held: many.perEntry / alone.perEntry <= 1.3 },
+    { name: 'delay of 50 readers', unit: 'ms p99', value: round(quantile(many.latency, 0.99)) },
+    { name: 'what a stalled reader adds to it', unit: 'ms p99', value: round(more), budget: 5 },
+  ]
+}
+
+async function oneRound(of: { readers: number; stalled: number }): Promise<{ perEntry: number; latency: number[] }> {
+  const server = await startServer()
+  try {
+    const session = await newSession(server.url)
+    const url = `${server.url}/api/events?session_id=${session}`
+    const stalled = await Promise.all(Array.from({ length: of.stalled }, () => stall(url)))
+    const streams = await Promise.all(Array.from({ length: of.readers }, () => openStream(url)))
+    const latency: number[] = []
+    const committed = new Map<number, number>()
+    let entries = 0
+    const before = server.composition.feed.stats().encoded
+    const watched = server.composition.feed.watch(session, (entry) => {
+      committed.set(entry.rev, performance.now())
+      entries++
+    })
+    for (const stream of streams)
+      stream.hear((text) => {
+        for (const id of text.matchAll(/^id: ?(\d+)$/gm)) latency.push(performance.now() - committed.get(Number(id[1]))!)
+      })
+    const ends = streams.map((stream) => stream.wait((text) => text.includes('"run.settled"')))
+    await post(`${server.url}/api/chat/start`, { session_id: session, message: '[[deltas:20000]]' })
+    await Promise.all(ends)
+    watched()
+    const encoded = server.composition.feed.stats().encoded - before
+    for (const stream of [...streams, ...stalled]) stream.close()
+    return { perEntry: encoded / entries, latency: latency.filter((ms) => ms >= 0) }
+  } finally {
+    await server.end()
+  }
+}
+
+interface Stream { wait(until: (text: string) => boolean): Promise<void>; hear(listener: (text: string) => void): void; close(): void }
+
+function openStream(url: string): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const asked = get(url, (response: IncomingMessage) => {
+      const waiting = new Set<{ until: (text: string) => boolean; done: () => void }>()
+      const listeners: ((text: string) => void)[] = []
+      response.setEncoding('utf8')
+      response.on('data', (text: string) => {
+        for (const listener of listeners) listener(text)
+        for (const one of [...waiting])
+          if (one.until(text)) {
+            waiting.delete(one)
+            one.done()
+          }
+      })
+      response.on('error', () => undefined)
+      resolve({
+        wait: (until) => new Promise((done) => waiting.add({ until, done })),
+        hear: (listener) => void listeners.push(listener),
+        close: () => asked.destroy(),
+      })
+    })
+    asked.on('error', reject)
+  })
+}
+
+/** A reader that takes its headers and then nothing more. */
+function stall(url: string): Promise<{ close(): void }> {
+  return new Promise((resolve) => {
+    const asked = request(url, (response) => {
+      response.pause()
+      response.on('error', () => undefined)
+      resolve({ close: () => asked.destroy() })
+    })
+    asked.on('error', () => undefined)
+    asked.end()
+  })
+}
+
+async function post(url: string, body: unknown): Promise<Record<string, unknown>> {
+  const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+  return (await answer.json()) as Record<string, unknown>
+}
+
+async function newSession(url: string): Promise<string> {
+  const { session } = (await post(`${url}/api/session/new`, {})) as { session: { session_id: string } }
+  return session.session_id
+}
+
+function quantile(values: number[], at: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? NaN
+}
+
+const round = (value: number) => Math.round(value * 100) / 100

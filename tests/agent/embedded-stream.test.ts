@@ -285,7 +285,7 @@ describe('the embedded agent and the streams of real endpoints', () => {
 
   it('arguments that take long give signs of life, which show nothing', async () => {
     let time = 0
-    const slow = await embeddedHome(fake.base, { timers: { ...systemTimers(), monotonic: () => (time += 3_000) } })
+    const slow = await embeddedHome(fake.base, { timers: { ...systemTimers(), monotonic: () => (time += 1_000) } })
     const pieces = [...'{"path":"a.txt"}'].map((args, i) => delta({ tool_calls: [{ index: 0, ...(i === 0 && { id: 'x' }), function: { ...(i === 0 && { name: 'read' }), arguments: args } }] }))
     fake.next(stream(...pieces, delta({}, 'tool_calls')), stream(...says('Read.')))
     const other = new Chat(slow)

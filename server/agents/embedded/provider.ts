@@ -16,12 +16,9 @@ import type { Told } from './think'
 /**
  * One call of a model, over undici and two small dialects of our own.
  *
- * Decision (provider.md): not the AI SDK’s provider packages. Tried at `doStream()` with version 2.0.92 of the OpenAI-compatible one: a
- * tool-call fragment without a name throws and ends the whole stream; a named progress event is read as answer data (R231); an `event: error` without data
- * vanishes (R222); a stream that was cut and one that only lacks `finish_reason` are the same error, so a missing `[DONE]` cannot be told from a cut
- * (R224); a JSON or HTML body in place of a stream is an empty answer (R229); the invalid chunk that must be skipped turns the end reason to
- * `error`; and `reasoning_content` cannot be given back by provider (R228). Each would need the stream rewritten in front of the library, which is the
- * parser that stands here.
+ * Not the AI SDK's provider packages, which DESIGN §9 names. The reasons, tried at `doStream()`, are in provider.md: a tool-call fragment without a name ends the
+ * whole stream, named progress events become answer text (R231), a JSON body is lost (R229), a missing sign of the end and a cut cannot be told apart
+ * (R224), repeats are shown twice (R227, R229), and reasoning is always given back (R228).
  */
 export interface Provider {
   /**

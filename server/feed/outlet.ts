@@ -6,6 +6,8 @@ export const OUTLET_LIMIT = 1024 * 1024
 /** How long a reader may take nothing at all, ms. */
 export const WRITE_DEADLINE_MS = 20_000
 
+const KEEPALIVE_MS = 15_000
+
 /** One reader's end of a stream. Frames are shared: the same bytes go to every reader. */
 export interface Outlet {
   /** Never waits and never throws. A reader that is too slow is cut off here, alone; it resumes by its cursor. */
@@ -22,6 +24,8 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' })
   response.flushHeaders()
   response.socket?.setNoDelay(true)
+  // A reader whose machine went away says nothing; the kernel finds out.
+  response.socket?.setKeepAlive(true, KEEPALIVE_MS)
   const listeners: (() => void)[] = []
   let closed = response.destroyed
   let dropped = false

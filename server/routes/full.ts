@@ -1,3 +1,4 @@
+import { isPathSafeId } from '../contract/ids'
 import { entryOf } from '../contract/listing'
 import { emptyTranscript, merge } from '../contract/fold'
 import { originalUsage, toMessages, toToolCards } from '../contract/messages'
@@ -8,7 +9,7 @@ import type { Transcript } from '../contract/session'
 import type { Store } from '../store/port'
 import { compactOf } from './compact'
 import { isOn } from './parse'
-import { loadSession, notFound } from './load'
+import { notFound } from './load'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
@@ -21,7 +22,7 @@ export interface MessageWindow { messages: boolean; limit?: number; before?: num
 export function fullSession({ store }: Pick<Parts, 'store'>): Handlers<'GET /api/session'> {
   return {
     async 'GET /api/session'({ input }) {
-      await loadSession(store, input.session_id)
+      if (!isPathSafeId(input.session_id)) throw notFound()
       const session = await readFull(store, input.session_id, {
         messages: input.messages === undefined || isOn(input.messages),
         ...(input.msg_limit === undefined ? {} : { limit: Math.min(Math.max(input.msg_limit, 1), PAGE) }),

@@ -1,3 +1,4 @@
+import { isPathSafeId } from '../contract/ids'
 import { entryOf } from '../contract/listing'
 import type { CompactSession } from '../contract/routes'
 import type { ModelRef, SessionHead, Usage } from '../contract/session'
@@ -17,8 +18,8 @@ type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api
 export function session({ store, runs, models, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'timers'>): Handlers<Names> {
   return {
     async 'GET /api/session/changes'({ input }) {
+      if (!isPathSafeId(input.session_id)) throw notFound()
       const limit = pageSize(input.limit)
-      await loadSession(store, input.session_id)
       const changes =
         input.after === undefined
           ? await store.window(input.session_id, { limit, ...(input.before === undefined ? {} : { before: input.before }) })

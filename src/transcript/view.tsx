@@ -175,38 +175,38 @@ function OneChat(props: TranscriptProps) {
 
   return (
     <SurroundingsContext.Provider value={surroundings}>
-    <div class="tx">
-      <Show when={asked()}>
-        {(line) => (
-          <div class="tx-asked">
-            <button ref={(element) => (askedLine = element)} type="button" aria-label={t('asked.go', { question: line().text })} onClick={() => toQuestion(line().turn)}>
-              <span class="cut grow" dir="auto">
-                {line().text}
-              </span>
-              <Icon name="arrow-up" size="s" />
-            </button>
-          </div>
-        )}
-      </Show>
-      <div ref={scroller} class="tx-scroll" tabindex="0" role="region" aria-label={t('turn.region')} aria-busy={loading() ? 'true' : undefined} onClick={(press) => onPress(press, surroundings)}>
-        <Show when={loading()}>
-          <div class="tx-loading" aria-hidden="true">
-            <span class="sk" />
-            <span class="sk" />
-            <span class="sk" />
-          </div>
+      <div class="tx">
+        <Show when={asked()}>
+          {(line) => (
+            <div class="tx-asked">
+              <button ref={(element) => (askedLine = element)} type="button" aria-label={t('asked.go', { question: line().text })} onClick={() => toQuestion(line().turn)}>
+                <span class="cut grow" dir="auto">
+                  {line().text}
+                </span>
+                <Icon name="arrow-up" size="s" />
+              </button>
+            </div>
+          )}
         </Show>
-        <div ref={log} class="tx-log">
-          <For each={shown.shown()}>{(cell: TurnCell) => <TurnView cell={cell} ref={keepHeight} />}</For>
+        <div ref={scroller} class="tx-scroll" tabindex="0" role="region" aria-label={t('turn.region')} aria-busy={loading() ? 'true' : undefined} onClick={(press) => onPress(press, surroundings)}>
+          <Show when={loading()}>
+            <div class="tx-loading" aria-hidden="true">
+              <span class="sk" />
+              <span class="sk" />
+              <span class="sk" />
+            </div>
+          </Show>
+          <div ref={log} class="tx-log">
+            <For each={shown.shown()}>{(cell: TurnCell) => <TurnView cell={cell} ref={keepHeight} />}</For>
+          </div>
         </div>
+        <Show when={away()}>
+          <button type="button" class="tx-pill" onClick={toEnd}>
+            <Icon name="arrow-down" size="s" />
+            {grown() ? t('end.new') : t('end.jump')}
+          </button>
+        </Show>
       </div>
-      <Show when={away()}>
-        <button type="button" class="tx-pill" onClick={toEnd}>
-          <Icon name="arrow-down" size="s" />
-          {grown() ? t('end.new') : t('end.jump')}
-        </button>
-      </Show>
-    </div>
     </SurroundingsContext.Provider>
   )
 }

@@ -1,0 +1,268 @@
+import { afterEach, expect, test } from 'vitest'
+import { frames, stage, type Stage } from './stage'
+
+let on: Stage | null = null
+afterEach(() => {
+  on?.leave()
+  on = null
+})
+
+const text = (selector: string) => [...on!.root.querySelectorAll(selector)].map((node) => node.textContent!.replace(/\s+/g, ' ').trim())
+const press = async (selector: string) => {
+  on!.root.querySelector<HTMLElement>(selector)!.click()
+  await frames(1)
+}
+
+test('a turn is a section named by its question, with steps, answer and facts', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'How is the garden?').think('a', 'Let me look.').close('a').tool('b', { target: 'README.md' }).close('b').answer('c', 'It is **dry**.').close('c').settle({ usage: { input: 31_000, output: 1_200 } })
+  })
+  expect(on.root.querySelector('section')!.getAttribute('aria-label')).toBe('How is the garden?')
+  expect(on.root.querySelector('h2')!.textContent).toBe('How is the garden?')
+  expect(on.root.querySelector('.tx-md strong')!.textContent).toBe('dry')
+  expect(text('.tx-head')[0]).toContain('Worked for 4')
+  expect(text('.tx-count')).toEqual(['2 steps'])
+  expect(text('.tx-facts')[0]).toContain('m-1')
+  expect(text('.tx-facts')[0]).toContain('31k in, 1.2k out')
+})
+
+test('steps stand open while the turn runs, fold when it ends, and a folded turn holds no step nodes', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('b', { verb: 'run', name: 'shell', target: 'make' })
+  })
+  expect(on.root.querySelector('.tx-head')!.getAttribute('aria-expanded')).toBe('true')
+  expect(text('.tx-label')).toEqual(['Running make'])
+  on.story.close('b').answer('c', 'Done.').close('c').settle()
+  await on.show()
+  expect(on.root.querySelector('.tx-head')!.getAttribute('aria-expanded')).toBe('false')
+  expect(on.root.querySelectorAll('.tx-step').length).toBe(0)
+  await press('.tx-head')
+  expect(text('.tx-label')).toEqual(['Ran make'])
+})
+
+test('what was opened by hand while the turn ran stays open when it ends', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('b')
+  })
+  await press('.tx-head')
+  await press('.tx-head')
+  on.story.close('b').settle()
+  await on.show()
+  expect(on.root.querySelector('.tx-head')!.getAttribute('aria-expanded')).toBe('true')
+})
+
+test('prose between steps is never folded away, and it keeps its node when steps follow it', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a').close('a').answer('b', 'First I looked.')
+  })
+  const prose = on.root.querySelector('.tx-md')
+  on.story.close('b').tool('c').close('c').answer('d', 'Then I knew.').close('d').settle()
+  await on.show()
+  expect(text('.tx-md')).toEqual(['First I looked.', 'Then I knew.'])
+  expect(on.root.querySelector('.tx-md')).toBe(prose)
+  expect(on.root.querySelectorAll('.tx-head').length).toBe(1)
+})
+
+test('growth reaches the text without a new element for the row', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'One')
+  })
+  const prose = on.root.querySelector('.tx-md')!
+  for (let i = 0; i < 50; i++) on.story.grow('a', ` w${i}`)
+  await on.show()
+  expect(prose.isConnected).toBe(true)
+  expect(prose.textContent).toBe(`One ${Array.from({ length: 50 }, (_, i) => `w${i}`).join(' ')}`)
+})
+
+test('growth and closing in one frame, a cut, and a value read anew all end with the text of the row', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'One')
+  })
+  on.story.grow('a', ' two').close('a')
+  await on.show()
+  expect(text('.tx-md')).toEqual(['One two'])
+  on.story.answer('b', 'Three four')
+  await on.show()
+  on.story.say({ type: 'row.cut', row: 'b', run: 't1.run', keep: 5, why: 'agent_corrected' })
+  await on.show()
+  expect(text('.tx-md')).toEqual(['One two', 'Three'])
+  on.send()
+  await on.replaced()
+  expect(text('.tx-md')).toEqual(['One two', 'Three'])
+})
+
+test('three or more reads in a row become one line, which opens; a failed one stands for itself, open', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go')
+    for (const n of [1, 2, 3]) story.tool(`r${n}`, { target: `roles/backup/f${n}.yml` }).close(`r${n}`)
+    story.tool('x', { verb: 'run', name: 'shell', target: 'make' }).close('x', { state: 'failed', tool: { exit: 2, output: `${'line\n'.repeat(20)}the end\n` } })
+  })
+  expect(text('.tx-label')).toEqual(['3 files read in roles/backup', 'Ran make — failed, exit 2'])
+  expect(text('.tx-term')[0]).toContain('the end')
+  expect(on.root.querySelector('.tx-term')!.textContent!.split('\n').length).toBeLessThanOrEqual(13)
+  await press('.tx-step button')
+  expect(text('.tx-label').length).toBe(5)
+})
+
+test('more than thirty steps keep the earlier ones behind a line', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go')
+    for (let n = 0; n < 34; n++) story.tool(`r${n}`, { verb: 'run', name: 'shell', target: `make ${n}` }).close(`r${n}`)
+  })
+  expect(on.root.querySelectorAll('.tx-step').length).toBe(31)
+  expect(text('.tx-earlier')).toEqual(['Show 4 earlier steps'])
+  await press('.tx-earlier')
+  expect(on.root.querySelectorAll('.tx-step').length).toBe(34)
+})
+
+test('a step that waits for a permission says what it would do, and afterwards how it was decided', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'run', name: 'shell', target: 'rm x' }).raise('a', 'apr_1')
+  })
+  expect(text('.tx-label')).toEqual(['Run rm x waits for you'])
+  expect(text('.tx-time')[0]).toMatch(/^Waits for you after/)
+  on.story.decide('a', 'apr_1', 'deny').close('a', { state: 'denied' })
+  await on.show()
+  expect(text('.tx-label')).toEqual(['Run rm x — refused'])
+  await press('.tx-step button')
+  expect(text('.tx-decision')).toEqual(['Refused by you'])
+})
+
+test('a change shows its lines with signs that are also spoken, and marks the part that differs', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'change', name: 'patch', target: 'a.ini', diff: '--- a\n+++ b\n@@ -1,2 +1,2 @@\n [Service]\n-Stop=90\n+Stop=20min\n' }).close('a')
+  })
+  expect(text('.tx-line')).toEqual(['@@ -1,2 +1,2 @@', '[Service]', 'removed: Stop=90', 'added: Stop=20min'])
+  expect(text('.tx-line em')).toEqual(['90', '20min'])
+  expect(text('.tx-dur')[0]).toContain('+1')
+})
+
+test('while it thinks the last lines of the thought are shown, and the whole behind its step', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').think('a', 'one\n')
+  })
+  on.story.grow('a', 'two\nthree\nfour')
+  await on.show()
+  expect(text('.tx-label')).toEqual(['Thinking'])
+  expect(on.root.querySelector('.tx-tail')!.textContent).toBe('three\nfour')
+  await press('.tx-step button')
+  expect(text('.tx-think')[0]).toContain('one')
+  on.story.close('a')
+  await on.show()
+  expect(text('.tx-label')).toEqual(['Thought'])
+})
+
+test('a failed turn shows the provider’s own words and what can be done, and says so once', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go')
+  })
+  on.story.settle({ outcome: 'failed', problem: { code: 'model_not_found', words: '404: no such model "x"' } })
+  await on.show()
+  expect(text('.tx-err h3')).toEqual(['The model does not exist'])
+  expect(text('.tx-own')).toEqual(['404: no such model "x"'])
+  const buttons = [...on.root.querySelectorAll<HTMLElement>('.tx-err button')]
+  expect(buttons.map((button) => button.textContent || button.getAttribute('aria-label'))).toEqual(['Choose another model', 'Try again', 'Copy the error'])
+  buttons[1]!.click()
+  await frames(1)
+  expect(on.retried).toEqual(['t1'])
+  expect(on.said.filter((words) => words.includes('does not exist'))).toHaveLength(1)
+})
+
+test('trying again takes the failure away and shows the new attempt', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'Half').close('a').settle({ outcome: 'failed', problem: { code: 'error' } })
+  })
+  on.story.say({ type: 'rows.retracted', rows: ['a'], turns: [], why: 'retry', counted: 1 }).run('run_2', 'retried').answer('b', 'Whole')
+  await on.show()
+  expect(on.root.querySelector('.tx-err')).toBeNull()
+  expect(text('.tx-md')).toEqual(['Whole'])
+  expect(text('h2')).toEqual(['Go'])
+})
+
+test('a refusal of the retry is shown where it was asked for', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').settle({ outcome: 'failed', problem: { code: 'error' } })
+  }, { retry: () => Promise.reject(new Error('the chat is busy')) })
+  await press('.tx-err button')
+  await frames()
+  expect(text('[role=alert]')).toEqual(['Not started: the chat is busy'])
+})
+
+test('stopped and broken off are one line each, drawn from the last run', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'Half an').close('a').stop().settle({ outcome: 'cancelled', timings: { total: 31_000 } })
+    story.ask('t2', 'Again').answer('b', 'Some').close('b', { state: 'cancelled' }).settle({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+  })
+  expect(text('.tx-mk span')[0]).toBe('Stopped by you after 0:31. What was written is kept.')
+  expect(text('.tx-mk p')[0]).toMatch(/^The answer broke off: the server was restarted/)
+  expect(text('.tx-md')).toEqual(['Half an', 'Some'])
+})
+
+test('offline an unfinished answer says that the agent goes on, and nothing pretends to run', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a').close('a').answer('b', 'So far')
+  })
+  on.setOnline(false)
+  await frames()
+  expect(text('.tx-mk')[0]).toContain('The agent goes on')
+  expect(on.root.querySelector('.run')).toBeNull()
+  expect(text('.tx-time')).toEqual(['Last seen working'])
+  on.setOnline(true)
+  await frames()
+  expect(on.root.querySelector('.tx-mk')).toBeNull()
+})
+
+test('start and end are announced once, and not for what was over before', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'Done').close('a').settle()
+  })
+  expect(on.said).toEqual([])
+  on.story.ask('t2', 'More').answer('b', 'x')
+  await on.show()
+  on.story.grow('b', 'y').close('b').settle()
+  await on.show()
+  expect(on.said).toEqual(['The agent is working', 'Answer complete'])
+})
+
+test('the answer and a code block are copied as they were written', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', '**Bold** and\n\n```sh\nls -l\n```\n').close('a').settle()
+  })
+  await press('.tx-copy')
+  await press('.tx-foot button')
+  expect(on.copied).toEqual(['ls -l', '**Bold** and\n\n```sh\nls -l\n```\n'])
+})
+
+test('a notice is told in our words where its code is known, and in its own where it is not', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').notice('n1', 'answer_cut_length').notice('n2', 'something_new', 'The flux is low.')
+  })
+  expect(text('.tx-mk p')).toEqual(['The answer was cut: it reached the length that the model or its server allows.', 'Note from the agent', 'The flux is low.'])
+})
+
+test('a long question folds and can be shown whole', async () => {
+  on = await stage((story) => {
+    story.ask('t1', Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n'))
+  })
+  expect(on.root.querySelector('h2')!.classList.contains('tx-clamped')).toBe(true)
+  await press('.tx-more')
+  expect(on.root.querySelector('h2')!.classList.contains('tx-clamped')).toBe(false)
+  expect(on.root.querySelector('.tx-more')!.getAttribute('aria-expanded')).toBe('true')
+})
+
+test('a chat of many turns mounts the newest rows and none of the far ones at first', async () => {
+  on = await stage((story) => {
+    for (let i = 0; i < 400; i++) story.ask(`t${i}`, `Question ${i}`).answer(`a${i}`, `Answer ${i}`).close(`a${i}`).settle()
+  })
+  const first = on.root.querySelectorAll('.tx-turn').length
+  expect(first).toBeGreaterThanOrEqual(30)
+  expect(first).toBeLessThan(300)
+  expect(text('h2').at(-1)).toBe('Question 399')
+})
+
+test('no element carries a style attribute that the markup brought with it', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'change', diff: '@@\n-a\n+b\n' }).close('a').answer('b', '| a |\n|--:|\n| 1 |\n').close('b').settle({ outcome: 'failed', problem: { code: 'error', words: 'x' } })
+  })
+  for (const node of on.root.querySelectorAll('[style]')) expect(node.getAttribute('style')).toMatch(/^(?:\s*--[\w-]+:[^;]*;?)*$/)
+})

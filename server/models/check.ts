@@ -5,6 +5,16 @@ import { ask, listModels, type Place } from './list'
 /** ms for one request of a check. */
 const DEADLINE = 8_000
 
+/**
+ * The address at which a server really has its API, where the given one lacks `/v1`; the given one when nothing else answers in time. For what is kept
+ * without a check before.
+ */
+export async function settleAddress(call: Caller, place: Place, deadline: number): Promise<string> {
+  if (/\/v\d/.test(place.base_url)) return place.base_url
+  const [plain, below] = await Promise.all([place.base_url, `${place.base_url}/v1`].map((base_url) => listModels(call, { ...place, base_url }, deadline)))
+  return below!.ok && !plain!.ok && missing(plain!.error) ? `${place.base_url}/v1` : place.base_url
+}
+
 /** Addresses that list their models to anybody; the key is tried here (path below the base). */
 const KEY_PATHS: { host: string; path: string }[] = [{ host: 'openrouter.ai', path: '/key' }]
 

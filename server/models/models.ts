@@ -2,9 +2,9 @@ import type { HermesModel, LocalServer, ModelName, ModelsStatus, OffersGroup, Pr
 import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
-import { readSettings } from '../profiles/settings'
+import { makeSettings } from '../profiles/settings'
 import { serverOf } from './address'
-import { checkPlace } from './check'
+import { checkPlace, settleAddress } from './check'
 import { type FullConnection, SCRIPTED, visible } from './connection'
 import { hermesConnections } from './hermes'
 import { makeCaller } from './http'
@@ -27,12 +27,15 @@ export interface ModelsDeps {
 /** More than this stand in a group's short list; the others follow in `extra_models`. */
 const SHORT = 15
 const LONG = 25
+/** ms in which an address without `/v1` is tried before it is kept. */
+const SETTLE = 1_500
 
 interface View { connections: FullConnection[]; hermes: HermesModel; local: LocalServer[]; default: ModelRef | null; source: ModelsStatus['default_source']; reason?: string }
 
 /** Connections and models of a profile, from its files, from the page and from this machine. `end` closes what it holds open. */
 export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } {
   const caller = makeCaller()
+  const readSettings = makeSettings()
   const local = makeLocal(caller.call, deps.local, deps.now)
   const lists = makeLists(caller.call, deps.now)
 
@@ -126,8 +129,10 @@ export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } 
       }
       if (input.provider === 'scripted') throw invalid('The scripted agent has no address and no key.')
       let saved: Kept | undefined
+      const first = readInput(input, (await deps.kept.read(profile.name)).connections)
+      const base_url = await settleAddress(caller.call, { kind: first.kind, base_url: first.base_url, key: first.api_key }, SETTLE)
       await deps.kept.change(profile.name, (now) => {
-        const given = readInput(input, now.connections)
+        const given = { ...readInput(input, now.connections), base_url }
         if (given.api_key === null && PRESETS.some((p) => p.id === given.id && p.key === 'needed')) throw invalid('This provider needs a key.')
         saved = { ...given, model }
         const others = now.connections.filter((each) => each.id !== given.id)

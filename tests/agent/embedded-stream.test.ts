@@ -333,6 +333,15 @@ describe('the embedded agent and the streams of real endpoints', () => {
     expect(third.filter((m) => m.tool_calls).map((m) => m.reasoning_content)).toEqual(['Look first.', 'Look first.'])
   })
 
+  it('a configured limit of the answer is sent, under the name that the server wants', async () => {
+    const limited = await embeddedHome(fake.base, { config: `model: {default: gpt-x, provider: custom, base_url: "${fake.base}", max_tokens: 500}\n` })
+    fake.next({ status: 400, pieces: ['{"error":{"message":"Unsupported parameter: max_tokens is not supported with this model. Use max_completion_tokens instead."}}'] }, stream(...says('Hello')))
+    expect(await new Chat(limited).say('hi')).toMatchObject({ outcome: 'completed' })
+    expect(fake.asked().map((body) => [body.max_tokens, body.max_completion_tokens])).toEqual([[500, undefined], [undefined, 500]])
+    await limited.end()
+    rmSync(limited.folder, { recursive: true, force: true })
+  })
+
   it('a server that refuses stream_options or tools is asked again without them, once', async () => {
     fake.next({ status: 400, pieces: ['{"error":{"message":"Unrecognized request argument supplied: stream_options"}}'] }, { status: 400, pieces: ['{"error":"fake-model does not support tools"}'] }, stream(...says('Hello')))
     expect(await chat.say('hi')).toMatchObject({ outcome: 'completed' })

@@ -19,6 +19,8 @@ export interface Quirks {
   echoReasoning?: boolean
   /** Its largest `max_tokens`. */
   maxTokens?: number
+  /** It calls that `max_completion_tokens`. */
+  completionTokens?: true
 }
 
 /** A piece of one tool call. Which call it belongs to is decided in `calls.ts`. */

@@ -11,7 +11,7 @@ export const openai: Dialect = {
     model: endpoint.model,
     messages: [{ role: 'system', content: ask.system }, ...ask.messages.map((m) => shaped(m, quirks))],
     ...tools(ask, quirks),
-    ...((quirks.maxTokens ?? endpoint.maxTokens) !== undefined && { max_tokens: quirks.maxTokens ?? endpoint.maxTokens }),
+    ...limit(quirks.maxTokens ?? endpoint.maxTokens, quirks),
     stream: true,
     ...(!quirks.noUsageOption && { stream_options: { include_usage: true } }),
   }),
@@ -32,6 +32,11 @@ export const openai: Dialect = {
     })
   },
   readBody: (body) => [...readChunk(body), { type: 'done' }],
+}
+
+function limit(tokens: number | undefined, quirks: Quirks): Record<string, number> {
+  if (tokens === undefined) return {}
+  return quirks.completionTokens ? { max_completion_tokens: tokens } : { max_tokens: tokens }
 }
 
 function tools(ask: Ask, quirks: Quirks): Record<string, unknown> {

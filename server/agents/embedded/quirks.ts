@@ -28,6 +28,7 @@ function lessonOf(words: string, now: Quirks): Quirks | null {
   if (/stream_options|include_usage/i.test(words) && !now.noUsageOption) return { noUsageOption: true }
   if (/reasoning_content/i.test(words)) return { echoReasoning: !now.echoReasoning }
   if (/does not support (?:tools|function calling)|tool(?:s| use)? (?:is|are) not supported/i.test(words) && !now.noTools) return { noTools: true }
+  if (/max_completion_tokens/i.test(words) && !now.completionTokens) return { completionTokens: true }
   const most = /max_tokens:? ?\d* ?(?:>|is too large|must be less than or equal to)[^\d]*(\d+)/i.exec(words)
   const limit = most ? Number(most[1]) : 0
   return limit > 0 && now.maxTokens !== limit ? { maxTokens: limit } : null

@@ -70,5 +70,5 @@ export function shown(args: Record<string, unknown>, name: string): string | und
 }
 
 export function schema(properties: Record<string, unknown>, required: string[]): Record<string, unknown> {
-  return { type: 'object', properties, required, additionalProperties: false }
+  return { type: 'object', properties, required }
 }

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { baseAddress, serverOf } from '../../../../server/models/address'
-import { checkPlace } from '../../../../server/models/check'
+import { checkPlace, settleAddress } from '../../../../server/models/check'
 import { makeCaller } from '../../../../server/models/http'
 import { listModels } from '../../../../server/models/list'
 import { cleanWords, messageOf } from '../../../../server/models/words'
@@ -40,6 +40,16 @@ describe('checking an address', () => {
   it('an address that lacks /v1 is found with it', async () => {
     answers['GET /api/v1/models'] = json(200, { data: [{ id: 'm' }] })
     expect(await check('/api')).toMatchObject({ ok: true, base_url: `${origin}/api/v1`, models: [{ id: 'm' }] })
+  })
+
+  it('an address that is kept without a check is settled, too', async () => {
+    answers['GET /api/v1/models'] = json(200, { data: [{ id: 'm' }] })
+    const settle = (path: string) => settleAddress(caller.call, { kind: 'openai', base_url: `${origin}${path}`, key: null }, 2_000)
+    expect(await settle('/api')).toBe(`${origin}/api/v1`)
+    expect(await settle('/other')).toBe(`${origin}/other`)
+    expect(await settle('/x/v2')).toBe(`${origin}/x/v2`)
+    answers['GET /api/models'] = json(401, { error: 'who?' })
+    expect(await settle('/api')).toBe(`${origin}/api`)
   })
 
   it('a server without a list that serves chat is one', async () => {

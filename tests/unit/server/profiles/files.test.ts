@@ -6,7 +6,7 @@ import { parseConfig } from '../../../../server/profiles/config-file'
 import { parseEnv } from '../../../../server/profiles/env-file'
 import { launchProfile } from '../../../../server/profiles/launch'
 import { profileNames } from '../../../../server/profiles/names'
-import { readSettings } from '../../../../server/profiles/settings'
+import { makeSettings } from '../../../../server/profiles/settings'
 
 describe('.env', () => {
   it.each([
@@ -97,8 +97,11 @@ describe('the launch profile', () => {
     expect(await profileNames(join(home, 'profiles', 'work'))).toEqual(['default', 'abc', 'work'])
     expect(await profileNames(join(home, 'nowhere'))).toEqual(['default'])
   })
-  it('settings are read anew, so that an edit is seen', async () => {
+  it('settings that changed are read anew, others are not parsed again', async () => {
     const profile = await launchProfile(home)
+    const readSettings = makeSettings()
+    const first = await readSettings(profile)
+    expect(await readSettings(profile)).toBe(first)
     writeFileSync(join(home, 'config.yaml'), 'model: ${K}\n')
     expect(await readSettings(profile)).toMatchObject({ config: { value: { model: 'root' } } })
     writeFileSync(join(home, '.env'), 'K=changed\n')

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Show } from 'solid-js'
+import { createMemo, createSignal, Show, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { clock } from '../../i18n/format'
 import type { UserRow } from '../../server/contract/rows'
@@ -14,7 +14,7 @@ export function Question(props: { cell: RowCell; id: string }) {
   const { choices } = useSurroundings()
   const row = () => props.cell.row() as UserRow
   const folds = createMemo(() => row().text.split('\n').length > FOLD_OVER || row().text.length > LONG)
-  const [open, setOpen] = createSignal(choices.get(props.cell.id) ?? false)
+  const [open, setOpen] = createSignal(untrack(() => choices.get(props.cell.id)) ?? false)
   const toggle = () => {
     choices.set(props.cell.id, !open())
     setOpen(!open())

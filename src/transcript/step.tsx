@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Match, Show, Switch } from 'solid-js'
+import { createMemo, createSignal, Match, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import type { Approval } from '../../server/contract/approvals'
 import type { Row, ToolRow } from '../../server/contract/rows'
@@ -20,7 +20,7 @@ const LIVE_LINES = 6
 export function Step(props: { cell: RowCell; live: boolean }) {
   const { choices, now, online } = useSurroundings()
   const row = () => props.cell.row()
-  const [choice, setChoice] = createSignal(choices.get(props.cell.id))
+  const [choice, setChoice] = createSignal(untrack(() => choices.get(props.cell.id)))
   const detailed = createMemo(() => hasDetail(row()))
   const open = () => detailed() && (choice() ?? opensItself(row(), props.live))
   const running = () => row().state === 'live' && online()
@@ -29,11 +29,12 @@ export function Step(props: { cell: RowCell; live: boolean }) {
     choices.set(props.cell.id, next)
     setChoice(next)
   }
-  const elapsed = createMemo(() => {
-    if (!running() || waits(row())) return undefined
-    const second = now()
-    return () => second() - row().at
-  })
+  // The clock is read only while there is something to time.
+  const clock = createMemo(() => (running() && !waits(row()) ? now() : null))
+  const elapsed = () => {
+    const second = clock()
+    return second ? second() - row().at : undefined
+  }
   return (
     <li class="tx-step" classList={{ 'tx-live': running(), 'tx-fail': row().state === 'failed', 'tx-wait': waits(row()) }} data-row={props.cell.id}>
       <span class="tx-ic" aria-hidden="true">
@@ -46,13 +47,13 @@ export function Step(props: { cell: RowCell; live: boolean }) {
         fallback={
           <div class="tx-hd">
             <StepLabel row={row()} />
-            <StepEnd row={row()} elapsed={elapsed()?.()} />
+            <StepEnd row={row()} elapsed={elapsed()} />
           </div>
         }
       >
         <button type="button" class="tx-hd" aria-expanded={open()} onClick={toggle}>
           <StepLabel row={row()} />
-          <StepEnd row={row()} elapsed={elapsed()?.()} />
+          <StepEnd row={row()} elapsed={elapsed()} />
         </button>
       </Show>
       <Show when={open()} fallback={<Show when={row().kind === 'thought' && running()}><ThoughtTail cell={props.cell} /></Show>}>

@@ -1,4 +1,4 @@
-import { createSignal, onCleanup } from 'solid-js'
+import { createSignal, onCleanup, untrack } from 'solid-js'
 import { lastLines } from './steps'
 import type { RowCell } from './model'
 
@@ -13,8 +13,7 @@ export function ThoughtTail(props: { cell: RowCell }) {
     tail = text.slice(-TAIL)
     setShown(lastLines(tail, 2))
   }
-  // eslint-disable-next-line solid/reactivity -- a cell is the same for the life of its step
-  const { cell } = props
+  const cell = untrack(() => props.cell)
   show(cell.current().text)
   onCleanup(cell.onGrow((text) => show(tail + text)))
   return (

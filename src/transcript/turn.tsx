@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { duration, tokens } from '../../i18n/format'
 import type { AnswerRow, NoticeRow } from '../../server/contract/rows'
@@ -29,8 +29,7 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
   const firstSteps = createMemo(() => parts().find((part) => part.kind === 'steps')?.id)
   const answers = createMemo(() => parts().filter((part) => part.kind === 'prose'))
   const key = () => `steps ${props.cell.id}`
-  // eslint-disable-next-line solid/reactivity -- read once: a cell is the same for the life of its turn
-  const [choice, setChoice] = createSignal(choices.get(key()))
+  const [choice, setChoice] = createSignal(untrack(() => choices.get(key())))
   const open = () => choice() ?? live()
   const toggle = () => {
     const next = !open()

@@ -29,8 +29,8 @@ function OneChat(props: TranscriptProps) {
   let scroller!: HTMLDivElement
   let log!: HTMLDivElement
   let askedLine: HTMLButtonElement | undefined
-  // eslint-disable-next-line solid/reactivity -- keyed: another chat is another component
-  const { chat } = props
+  // Keyed: another chat is another component.
+  const chat = untrack(() => props.chat)
   const model = createTranscriptModel(chat, nextFrame)
   const shown = createTurnWindow(model.turns)
   const [asked, setAsked] = createSignal<Asked | null>(null, { equals: (a, b) => a?.turn === b?.turn && a?.text === b?.text })

@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { duration, running } from '../../i18n/format'
 import type { ToolRow } from '../../server/contract/rows'
@@ -100,8 +100,7 @@ export function StepList(props: { part: Part & { kind: 'steps' }; live: boolean;
 /** "5 files read in roles/backup": three or more that only looked at things. */
 function StepGroup(props: { cells: readonly RowCell[]; id: string; choices: Map<string, boolean>; live: boolean }) {
   const key = () => `group ${props.id}`
-  // eslint-disable-next-line solid/reactivity -- read once: a group keeps its first row for life
-  const [open, setOpen] = createSignal(props.choices.get(key()) ?? false)
+  const [open, setOpen] = createSignal(untrack(() => props.choices.get(key())) ?? false)
   const rows = () => props.cells.map((cell) => cell.row() as ToolRow)
   const verb = () => rows()[0]!.tool.verb as 'read' | 'list' | 'search'
   const what = () => t(`step.group.${verb()}`, { n: rows().length })

@@ -1,6 +1,7 @@
 import { wrap, type Remote } from 'comlink'
 import { scripts } from '../trusted'
 import type { WorkerApi } from '../worker/worker'
+// oxlint-disable-next-line import/default -- the bundler makes this module
 import address from '../worker/worker?worker&url'
 import type { Colourer } from './highlights'
 

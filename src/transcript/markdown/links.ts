@@ -3,8 +3,7 @@ const SAFE = new Set(['http:', 'https:', 'mailto:'])
 
 /** The address that may be set, or null. Control characters and blanks, which browsers drop before they read the scheme, go first. */
 export function safeAddress(href: string): string | null {
-  // eslint-disable-next-line no-control-regex -- these are the characters to be removed
-  const clean = href.replace(/[\u0000-\u0020\u007f-\u00a0\u200b-\u200f\u2028-\u202f\ufeff]/g, '')
+  const clean = [...href].filter((char) => !isBlank(char.codePointAt(0)!)).join('')
   if (!/^[a-z][a-z0-9+.-]*:/i.test(clean)) return null
   try {
     const url = new URL(clean)
@@ -12,4 +11,9 @@ export function safeAddress(href: string): string | null {
   } catch {
     return null
   }
+}
+
+/** Control characters, blanks and marks without width. */
+function isBlank(code: number): boolean {
+  return code <= 0x20 || (code >= 0x7f && code <= 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) || code === 0xfeff
 }

@@ -32,7 +32,7 @@ export function emptyTranscript(): Transcript {
  */
 export function apply(value: Transcript, event: Event): Applied {
   if (event.seq <= value.seq) return { state: 'old' }
-  if (event.seq !== value.seq + 1 || value.deleted) return { state: 'gap' }
+  if (event.seq !== value.seq + 1) return { state: 'gap' }
   if (value.session ? value.session.id !== event.session : event.type !== 'session.created') return { state: 'gap' }
   const touched = untouched()
   if (!take(value, event, touched)) return { state: 'gap' }

@@ -25,6 +25,7 @@ describe('an event that does not fit what is held is a gap and changes nothing',
     ['a cut behind the end', { type: 'row.cut', row: 'r1', run: 't1.run', keep: 9, why: 'echo' }],
     ['a tool patch of an answer', { type: 'row.changed', row: 'r1', run: 't1.run', tool: { title: 'x' } }],
     ['a question on an answer', { type: 'approval.raised', row: 'r1', run: 't1.run', approval: 'a9', request: { action: '', tool: '', choices: [] } }],
+    ['a second question on a row that asks', { type: 'approval.raised', row: 'r3', run: 't1.run', approval: 'a9', request: { action: '', tool: '', choices: [] } }],
     ['the decision of an unknown question', { type: 'approval.decided', row: 'r2', run: 't1.run', approval: 'a9', choice: 'y', kind: 'once', by: 'person' }],
     ['a second start of a run', { type: 'run.started', run: 't1.run', turn: 't1', generation: 2, attempt: 2, cause: 'sent', agent: { kind: 'scripted', name: '' }, model: null }],
     ['the end of an unknown run', { type: 'run.settled', run: 'nowhere', turn: 't1', outcome: 'completed', timings: { total: 1 } }],
@@ -33,7 +34,7 @@ describe('an event that does not fit what is held is a gap and changes nothing',
     ['an event further on', { type: 'session.changed', title: 'x', seq: 99 }],
   ]
   test.each(cases)('%s', (_, event) => {
-    const { value } = new Story().ask('t1', 'Hi').answer('r0', 'ab').close('r0').answer('r1', 'abc').tool('r2')
+    const { value } = new Story().ask('t1', 'Hi').answer('r0', 'ab').close('r0').answer('r1', 'abc').tool('r2').tool('r3').raise('r3', 'a1')
     const before = structuredClone(value)
     expect(step(value, event)).toBe('gap')
     expect(value).toEqual(before)
@@ -48,6 +49,7 @@ describe('an event that does not fit what is held is a gap and changes nothing',
     const { value } = new Story().ask('t1', 'Hi').settle().say({ type: 'session.deleted' })
     expect(value).toMatchObject({ session: null, deleted: true, order: [], from: '' })
     expect(step(value, { type: 'session.changed', title: 'x' })).toBe('gap')
+    expect(step(value, { ...new Story().events[0]!, seq: value.seq + 1 })).toBe('gap')
   })
 })
 
@@ -116,6 +118,14 @@ describe('merging', () => {
     const { part: held } = part()
     expect(step(held, { type: 'run.started', run: 'r', turn: 't1', generation: 3, attempt: 2, cause: 'retried', agent: { kind: 'scripted', name: '' }, model: null })).toBe('gap')
     expect(step(held, { type: 'run.settled', run: 't1.run', turn: 't1', outcome: 'completed', timings: { total: 1 } })).toBe('applied')
+    expect(held.missed).toBe(held.seq)
+  })
+
+  test('a row that opens before the part is no part of it, and is remembered as skipped', () => {
+    const { part: held } = part()
+    const order = [...held.order]
+    expect(step(held, { type: 'row.opened', kind: 'answer', row: 'early', n: 9, pos: '10V', turn: 't1', run: 't1.run', text: 'x' })).toBe('applied')
+    expect(held.order).toEqual(order)
     expect(held.missed).toBe(held.seq)
   })
 

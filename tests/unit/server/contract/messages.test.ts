@@ -23,6 +23,11 @@ describe('the original’s messages', () => {
     expect(messages[2]).toMatchObject({ tool_call_id: 'r3.call', name: 'read_file' })
   })
 
+  test('words after words and thoughts after words begin another message, thoughts after thoughts do not', () => {
+    const story = new Story().ask('t1', 'x').think('r1', 'a').close('r1').think('r2', 'b').close('r2').answer('r3', 'one').close('r3').answer('r4', 'two').close('r4').think('r5', 'c').close('r5')
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', 'one', 'thinks: a\n\nb'], ['assistant', 'two'], ['assistant', '', 'thinks: c']])
+  })
+
   test('ids are positive integers, unique, and those of the rows; they do not change as a turn goes on', () => {
     const story = new Story()
     const seen = new Map<unknown, unknown>()

@@ -1,4 +1,4 @@
-import { createEffect, createSignal, Match, on, Show, Switch, type Accessor } from 'solid-js'
+import { createEffect, createMemo, createSignal, Match, on, onMount, Show, Switch, type Accessor } from 'solid-js'
 import { t } from '../i18n'
 import { running } from '../i18n/format'
 import type { ListEntry } from '../server/contract/listing'
@@ -77,7 +77,10 @@ export function ChatPane(props: ChatPaneProps) {
   const scripted = () => (head()?.agent?.kind ?? '') === 'scripted' || model()?.provider === 'scripted'
   const empty = () => !session() || (state() === 'ready' && props.facts!.empty())
   const readable = () => state() === 'ready' || state() === 'loading'
-  const asks = (): OpenApproval[] => (props.facts?.freshness() === 'live' || props.online ? (props.facts?.approvals() ?? []) : [])
+  // A question is never shown from a copy alone; one that was live stays in sight, without its answers, while the connection is gone.
+  const confirmed = createMemo<{ chat: string | null; live: boolean }>((before) => ({ chat: session(), live: (before.chat === session() && before.live) || props.facts?.freshness() === 'live' }), { chat: null, live: false })
+  const asks = (): OpenApproval[] => (confirmed().live ? (props.facts?.approvals() ?? []) : [])
+  const [folded, setFolded] = createSignal(false)
 
   createEffect(on(session, () => setAsked(null), { defer: true }))
 
@@ -126,11 +129,13 @@ export function ChatPane(props: ChatPaneProps) {
     if (answer.stale_cleared) throw new ProblemError(409, { error: t('ask.gone'), code: 'question_gone' })
     if (!props.fingers) box?.focus()
   }
-  props.handle({
-    focusBox: () => box?.focus(),
-    question: (by) => view?.step(by),
-    stop: () => void stop().catch(() => undefined),
-  })
+  onMount(() =>
+    props.handle({
+      focusBox: () => box?.focus(),
+      question: (by) => view?.step(by),
+      stop: () => void stop().catch(() => undefined),
+    }),
+  )
 
   return (
     <>
@@ -173,7 +178,7 @@ export function ChatPane(props: ChatPaneProps) {
             <Home
               workspace={head()?.workspace ?? null}
               unfinished={props.unfinished}
-              about={aboutModel(props.status, scripted())}
+              about={aboutModel(props.status, scripted(), model())}
               onPick={(text) => box?.put(text)}
               onOpen={(id) => props.go(`/session/${id}`)}
             />
@@ -201,8 +206,8 @@ export function ChatPane(props: ChatPaneProps) {
       </Switch>
       <Show when={readable()}>
         <div class="dock">
-          <ApprovalCard requests={asks()} online={props.online} phone={props.phone} decide={decide} announce={notices.announce} now={Date.now} />
-          <Show when={!(props.phone && asks().length > 0)}>
+          <ApprovalCard requests={asks()} online={props.online} phone={props.phone} decide={decide} announce={notices.announce} onFold={setFolded} now={Date.now} />
+          <Show when={!(props.phone && asks().length > 0 && !folded())}>
             <Composer
               chat={session() ?? 'new'}
               placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
@@ -237,8 +242,9 @@ export function ChatPane(props: ChatPaneProps) {
   }
 }
 
-function aboutModel(status: ModelsStatus | undefined, scripted: boolean) {
+function aboutModel(status: ModelsStatus | undefined, scripted: boolean, model: ModelRef | null) {
   if (scripted) return { kind: 'scripted' as const }
+  if (status && !status.completed && !model) return { kind: 'none' as const }
   if (status?.default_source === 'hermes' && status.default) return { kind: 'hermes' as const, model: status.default.id }
   return null
 }

@@ -1,6 +1,7 @@
 import { createEffect, createResource, createSignal, Match, on, Show, Suspense, Switch } from 'solid-js'
 import { t } from '../i18n'
-import type { Connection, ModelsStatus } from '../server/contract/models'
+import type { ModelsStatus } from '../server/contract/models'
+import type { ModelRef } from '../server/contract/session'
 import type { AppParts } from './app-parts'
 import { SettingsLinks } from './app-settings-links'
 import { ConnectForm } from './connect/form'
@@ -27,6 +28,7 @@ export interface SettingsPaneProps {
   online: boolean
   banner: BannerState
   phone: boolean
+  moved: boolean
   tabs: boolean
 }
 
@@ -43,7 +45,7 @@ export default function SettingsPane(props: SettingsPaneProps) {
     on(
       () => props.page,
       () => {
-        if (document.activeElement !== document.body) title.focus()
+        if (props.moved) title.focus()
       },
     ),
   )
@@ -51,6 +53,8 @@ export default function SettingsPane(props: SettingsPaneProps) {
     await props.refresh()
     await refetch()
   }
+  const makeDefault = (ref: ModelRef) => props.actions.setup({ provider: ref.provider, model: ref.id }).then(changed)
+  const remove = (id: string) => props.actions.remove(id).then(changed)
   const name = () => (props.page === 'connection' ? t('set.connection') : t('set.look'))
   return (
     <>
@@ -106,14 +110,8 @@ export default function SettingsPane(props: SettingsPaneProps) {
                     status={status}
                     models={models.latest}
                     online={props.online}
-                    onDefault={async (ref) => {
-                      await props.actions.setup({ provider: ref.provider, model: ref.id })
-                      await changed()
-                    }}
-                    onRemove={async (id: Connection['id']) => {
-                      await props.actions.remove(id)
-                      await changed()
-                    }}
+                    onDefault={makeDefault}
+                    onRemove={remove}
                     form={
                       <ConnectForm
                         status={status}

@@ -15,6 +15,8 @@ export interface SideProps {
   connection: Connection
   banner: BannerState
   phone: boolean
+  /** It is the screen, not beside it. */
+  main: boolean
   rail: boolean
   /** The page of settings that is open, `list` on a phone's list of them, null among chats. */
   settings: 'connection' | 'appearance' | 'list' | null
@@ -39,8 +41,8 @@ const mod = () => (apple ? t('shell.keys.cmd') : t('shell.keys.ctrl'))
 /** Sidebar, rail, or the list screen of a phone: who one talks to, new chat, the chats, the sections. */
 export function Side(props: SideProps) {
   return (
-    <aside class="side">
-      <header class="bar">
+    <div class="side" role={props.main ? 'main' : 'complementary'} aria-label={t('list.label')}>
+      <div class="bar">
         <Show
           when={props.phone}
           fallback={
@@ -65,7 +67,7 @@ export function Side(props: SideProps) {
           <span class="conn">{props.host}</span>
           <ConnectionMark connection={props.connection} banner={props.banner} />
         </Show>
-      </header>
+      </div>
       <Show when={!props.phone}>
         <div class="find">
           <a class="b new" href="/new" aria-label={t('list.new')}>
@@ -118,6 +120,6 @@ export function Side(props: SideProps) {
           props.onChats()
         }}
       />
-    </aside>
+    </div>
   )
 }

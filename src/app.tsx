@@ -49,6 +49,8 @@ export function App(props: { parts: AppParts }) {
     const at = router.route()
     return at.name === 'session' ? at.id : null
   })
+  // An accessor is handed on, not read.
+  // eslint-disable-next-line solid/reactivity
   const facts = createOpenChat(parts.sync, session)
   const settingsAt = createMemo(() => {
     const name = router.route().name
@@ -203,9 +205,19 @@ export function App(props: { parts: AppParts }) {
 
   return (
     <NoticesProvider notices={notices}>
-      <a class="skip" href="#message" onClick={(press) => (press.preventDefault(), chat?.focusBox())}>
-        {t('shell.skip')}
-      </a>
+      <Show when={!first()}>
+        <a
+          class="skip"
+          href="#main"
+          onClick={(press) => {
+            press.preventDefault()
+            if (settingsAt() || !document.getElementById('message')) document.getElementById('main')?.focus()
+            else chat?.focusBox()
+          }}
+        >
+          {settingsAt() ? t('shell.skip.content') : t('shell.skip')}
+        </a>
+      </Show>
       <ErrorBoundary fallback={(error: unknown) => <Faulty error={error} />}>
         <Suspense>
           <Show
@@ -221,6 +233,7 @@ export function App(props: { parts: AppParts }) {
                   connection={connection()}
                   banner={banner()}
                   phone={phone()}
+                  main={phone() && screen() === 'list'}
                   rail={rail()}
                   settings={settingsAt()}
                   needs={needs() + (online() && entry()?.questions ? 1 : 0)}
@@ -239,7 +252,7 @@ export function App(props: { parts: AppParts }) {
                 <Show when={listOpen() && rail()}>
                   <div class="veil" onClick={() => setListOpen(false)} />
                 </Show>
-                <main class="pane">
+                <main class="pane" id="main" tabindex="-1">
                   <Switch
                     fallback={
                       <ChatPane
@@ -283,6 +296,7 @@ export function App(props: { parts: AppParts }) {
                         online={online()}
                         banner={banner()}
                         phone={phone()}
+                        moved={router.moved()}
                         tabs={rail()}
                       />
                     </Match>
@@ -318,7 +332,7 @@ export function App(props: { parts: AppParts }) {
 
 /** A fault of ours: said once, with a way on. The console keeps the error for who looks. */
 function Faulty(props: { error: unknown }) {
-  console.error(props.error)
+  createEffect(() => console.error(props.error))
   return (
     <Hollow icon="triangle-alert" title={t('shell.faulty.title')} text={t('shell.faulty.text')}>
       <button type="button" class="b pri" onClick={() => location.reload()}>

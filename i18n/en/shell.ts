@@ -2,6 +2,7 @@
 export default {
   'app.name': 'Talaria',
   'shell.skip': 'To the message box',
+  'shell.skip.content': 'To the content',
   'shell.sections': 'Sections',
   'shell.chats': 'Chats',
   'shell.settings': 'Settings',
@@ -36,5 +37,7 @@ export default {
   'home.suggest.notes': 'Write a short summary of the newest files as notes.md',
   'home.model': '{model} is connected, taken from your Hermes Agent configuration. It runs on the built-in agent.',
   'home.scripted': 'The scripted agent answers: it plays prepared replies and knows nothing.',
+  'home.noModel': 'No model is connected yet.',
+  'home.connect': 'Connect one',
   'home.change': 'Change',
 } as const

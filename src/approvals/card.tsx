@@ -17,6 +17,8 @@ export interface CardProps {
   /** Resolves when the decision is committed. */
   decide: (request: OpenApproval, kind: 'once' | 'deny') => Promise<void>
   announce: (text: string) => void
+  /** Folded to one line, or open. */
+  onFold?: (folded: boolean) => void
   now: () => number
 }
 
@@ -28,6 +30,8 @@ type Phase = { at: 'asking' } | { at: 'sending' } | { at: 'failed'; reason: stri
  */
 export function ApprovalCard(props: CardProps) {
   const id = createUniqueId()
+  // The clock is asked at each press; nothing follows it.
+  // eslint-disable-next-line solid/reactivity
   const guard = makeGuard(() => props.now())
   const [folded, setFolded] = createSignal(false)
   const [phases, setPhases] = createSignal<Record<string, Phase>>({})
@@ -47,6 +51,7 @@ export function ApprovalCard(props: CardProps) {
           return
         }
         setFolded(false)
+        props.onFold?.(false)
         guard.shown()
         props.announce(t('ask.announce', { action: request()!.action }))
         if (!inText(document.activeElement)) queueMicrotask(() => allow?.focus({ preventScroll: true }))
@@ -70,6 +75,7 @@ export function ApprovalCard(props: CardProps) {
   }
   const fold = (value: boolean) => {
     setFolded(value)
+    props.onFold?.(value)
     if (!value) guard.shown()
     queueMicrotask(() => (value ? open : allow)?.focus({ preventScroll: true }))
   }
@@ -171,17 +177,17 @@ export function ApprovalCard(props: CardProps) {
                   {t('ask.gone')}
                 </p>
               </Show>
-              <div class="acts">
-                <Button kind="primary" ref={(element) => (allow = element)} disabled={off()} busy={phase().at === 'sending'} onPress={() => void answer('once')}>
-                  {t('ask.allow')}
-                  <Show when={!props.phone && phase().at !== 'sending'}>
-                    <kbd aria-hidden="true">Enter</kbd>
-                  </Show>
-                </Button>
-                <Button disabled={off()} onPress={() => void answer('deny')}>
-                  {t('ask.refuse')}
-                </Button>
-              </div>
+            </div>
+            <div class="acts">
+              <Button kind="primary" ref={(element) => (allow = element)} disabled={off()} busy={phase().at === 'sending'} onPress={() => void answer('once')}>
+                {t('ask.allow')}
+                <Show when={!props.phone && phase().at !== 'sending'}>
+                  <kbd aria-hidden="true">Enter</kbd>
+                </Show>
+              </Button>
+              <Button disabled={off()} onPress={() => void answer('deny')}>
+                {t('ask.refuse')}
+              </Button>
             </div>
           </Show>
         </section>

@@ -68,6 +68,8 @@ export function Composer(props: ComposerProps) {
         setText('')
         setFailed(null)
         setStopAsked(false)
+        // What is read after the wait is read on purpose as it is then.
+        // eslint-disable-next-line solid/reactivity
         void props.drafts.load(chat).then((draft) => {
           if (chat === props.chat && text() === '' && !sending().has(chat)) setText(draft.text)
         })

@@ -33,7 +33,8 @@ export interface RowProps {
 /** One chat: state, title, age; a second line only when it has news. */
 export function Row(props: RowProps) {
   let button!: HTMLButtonElement
-  const [menu, setMenu] = createSignal(false)
+  let link!: HTMLAnchorElement
+  const [menu, setMenu] = createSignal<HTMLElement | null>(null)
   const news = () => newsOf(props.entry, { offline: props.offline, saved: props.saved, unread: props.unread })
   const title = () => props.entry.title || t('list.untitled')
   const gone = () => news().state === 'notHere'
@@ -44,6 +45,7 @@ export function Row(props: RowProps) {
         fallback={<RenameForm title={props.entry.title} label={t('list.rename.label')} onDone={(name) => props.onRenamed(name)} />}
       >
         <a
+          ref={link}
           class="ses"
           classList={{ news: news().line !== undefined, unread: news().state === 'unread', gone: gone() }}
           href={`/session/${props.entry.id}`}
@@ -59,7 +61,7 @@ export function Row(props: RowProps) {
           }}
           onContextMenu={(press) => {
             press.preventDefault()
-            setMenu(true)
+            setMenu(link)
           }}
           onKeyDown={(key) => {
             if (key.key === 'F2') props.onRename()
@@ -116,22 +118,24 @@ export function Row(props: RowProps) {
           tabindex={-1}
           aria-label={t('list.options', { title: title() })}
           aria-haspopup="menu"
-          aria-expanded={menu()}
-          onClick={() => setMenu(!menu())}
+          aria-expanded={menu() !== null}
+          onClick={() => setMenu(menu() ? null : button)}
         >
           <Icon name="ellipsis" size="s" />
         </button>
-        <Show when={menu()}>
-          <Menu
-            anchor={button}
-            label={t('list.options', { title: title() })}
-            align="end"
-            onClose={() => setMenu(false)}
-            items={[
-              { label: t('list.rename'), icon: 'pencil', keys: 'F2', run: () => props.onRename() },
-              { label: t('list.delete'), icon: 'trash', danger: true, line: true, run: () => props.onDelete() },
-            ]}
-          />
+        <Show when={menu()} keyed>
+          {(anchor) => (
+            <Menu
+              anchor={anchor}
+              label={t('list.options', { title: title() })}
+              align={anchor === button ? 'end' : 'start'}
+              onClose={() => setMenu(null)}
+              items={[
+                { label: t('list.rename'), icon: 'pencil', keys: 'F2', run: () => props.onRename() },
+                { label: t('list.delete'), icon: 'trash', danger: true, line: true, run: () => props.onDelete() },
+              ]}
+            />
+          )}
         </Show>
       </Show>
     </li>

@@ -9,7 +9,7 @@ export interface HomeProps {
   /** A chat that broke off or was stopped, to go on with. */
   unfinished: ListEntry | null
   /** Where the model of new chats comes from, told once and plainly. */
-  about: { kind: 'hermes'; model: string } | { kind: 'scripted' } | null
+  about: { kind: 'hermes'; model: string } | { kind: 'scripted' } | { kind: 'none' } | null
   onPick: (text: string) => void
   onOpen: (session: string) => void
 }
@@ -45,9 +45,9 @@ export function Home(props: HomeProps) {
       <Show when={props.about} keyed>
         {(about) => (
           <p class="about">
-            <span>{about.kind === 'hermes' ? t('home.model', { model: about.model }) : t('home.scripted')}</span>
+            <span>{about.kind === 'hermes' ? t('home.model', { model: about.model }) : about.kind === 'scripted' ? t('home.scripted') : t('home.noModel')}</span>
             <a class="lnk" href="/settings/connection">
-              {t('home.change')}
+              {about.kind === 'none' ? t('home.connect') : t('home.change')}
             </a>
           </p>
         )}

@@ -27,12 +27,18 @@ export interface Router {
   route: Accessor<Route>
   /** `replace` leaves no way back to where one was. */
   go: (path: string, replace?: boolean) => void
+  /** True once somebody went somewhere: then a new page may take the focus. */
+  moved: () => boolean
 }
 
 /** Follows the address bar and the plain presses on our own links. */
 export function createRouter(page: Window): Router {
   const [route, set] = createSignal<Route>(parseRoute(page.location.pathname), { equals: (a, b) => JSON.stringify(a) === JSON.stringify(b) })
-  const read = () => set(parseRoute(page.location.pathname))
+  let moved = false
+  const read = () => {
+    moved = true
+    set(parseRoute(page.location.pathname))
+  }
   const go = (path: string, replace = false) => {
     if (path !== page.location.pathname) page.history[replace ? 'replaceState' : 'pushState'](null, '', path)
     read()
@@ -51,5 +57,5 @@ export function createRouter(page: Window): Router {
     page.removeEventListener('popstate', read)
     page.removeEventListener('click', onPress)
   })
-  return { route, go }
+  return { route, go, moved: () => moved }
 }

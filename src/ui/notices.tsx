@@ -66,6 +66,8 @@ export function makeNotices(later: (ms: number, run: () => void) => () => void):
 const Context = createContext<Notices>()
 
 export function NoticesProvider(props: { notices: Notices; children: JSX.Element }) {
+  // Given once, for the life of the page.
+  // eslint-disable-next-line solid/reactivity
   return <Context.Provider value={props.notices}>{props.children}</Context.Provider>
 }
 

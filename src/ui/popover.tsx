@@ -74,9 +74,10 @@ export function Popover(props: PopoverProps) {
       role={props.role}
       aria-label={props.label}
       onKeyDown={(key) => {
+        // What lies under the float in the document does not hear its keys.
+        key.stopPropagation()
         if (key.key === 'Escape') {
           key.preventDefault()
-          key.stopPropagation()
           props.onClose()
           return
         }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { applyLook, attributesOf, LOOK_KEY, parseLook, PLAIN_LOOK, type Look } from '../../../../src/settings/look'
 
@@ -25,7 +26,7 @@ describe('the look of a device', () => {
       const root = document.documentElement
       for (const name of Object.keys(attributesOf(look))) root.removeAttribute(name)
       localStorage.setItem(LOOK_KEY, JSON.stringify(look))
-      new Function(script)()
+      runInNewContext(script, { localStorage, document })
       const early = root.getAttributeNames().filter((name) => name.startsWith('data-')).map((name) => [name, root.getAttribute(name)]).sort()
       applyLook(look, root)
       const late = root.getAttributeNames().filter((name) => name.startsWith('data-')).map((name) => [name, root.getAttribute(name)]).sort()

@@ -152,7 +152,7 @@ export class Ledger {
 
   /** After the current turn of the event loop's microtasks, so that what is said in one breath is one append. */
   #schedule(): void {
-    if (this.#scheduled || this.#flying) return
+    if (this.#scheduled) return
     this.#scheduled = true
     queueMicrotask(() => {
       this.#scheduled = false

@@ -81,6 +81,20 @@ describe('admission', () => {
     expect(two).toMatchObject({ reason: { problem: { code: 'session_busy', session_id: session, active_stream_id: (one as PromiseFulfilledResult<{ run: string }>).value.run } } })
   })
 
+  it('takes a send of one who has just been shown the end of the run before', async () => {
+    const { runs, profile, chat, model, puppet } = rigged()
+    const session = await chat()
+    await runs.start(profile, { session, text: 'One' })
+    await settle()
+    const next: Promise<string>[] = []
+    model.onCommit((batch) => {
+      if (batch.some((entry) => entry.events.some((event) => event.type === 'run.settled'))) next.push(codeOf(runs.start(profile, { session, text: 'Two' })))
+    })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await Promise.all(next)).toEqual(['none'])
+  })
+
   it('refuses blank text, both or neither of text and retry, unknown chats and chats of another profile, changing nothing', async () => {
     const { runs, profile, chat, events } = rigged()
     const session = await chat()

@@ -137,6 +137,22 @@ describe('a question', () => {
     }
   })
 
+  it('whose answer still waited behind another when the run ended was not answered', async () => {
+    const { decide, puppet, approvals } = await asking('one')
+    puppet.turn.emit({ type: 'question.raised', question: 'q2', request: request('two') })
+    await settle()
+    let brought = (): void => {}
+    puppet.onDecide = () => new Promise((resolve) => (brought = () => resolve({ state: 'delivered' })))
+    const [one, two] = await approvals()
+    const answers = [codeOf(decide('once', one!.id)), codeOf(decide('once', two!.id))]
+    await settle()
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    brought()
+    expect(await Promise.all(answers)).toEqual(['none', 'question_gone'])
+    expect(await approvals()).toMatchObject([{ state: 'decided' }, { state: 'retired', why: 'run_ended' }])
+  })
+
   it('never tells an agent yes after a stop was taken', async () => {
     const { model, decide, puppet, runs, profile, started } = await asking()
     puppet.onStop = () => {}

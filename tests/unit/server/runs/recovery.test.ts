@@ -55,7 +55,9 @@ describe('a restart', () => {
       puppet.turn.emit({ type: 'question.raised', question: 'q', call: 'c', request: { action: 'x', tool: 'shell', choices: [{ id: 'once', kind: 'once' }] } })
     })
     expect(await heir.runs.recover()).toMatchObject({ runs: 1 })
-    expect(await heir.runOf(started)).toMatchObject({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+    const run = await heir.runOf(started)
+    expect(run).toMatchObject({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+    expect(run.finalRow).toBeUndefined()
     const rows = [...(await heir.transcript(session)).rows.values()]
     expect(rows[1]).toMatchObject({ kind: 'answer', state: 'done', text: 'Kept text' })
     expect(rows[2]).toMatchObject({ kind: 'tool', state: 'unknown', approval: { state: 'retired', why: 'run_ended' } })
@@ -110,6 +112,21 @@ describe("the server's own end", () => {
     expect([puppet.turn.stops, puppet.ended]).toEqual([['server'], 1])
     expect(await codeOf(rig.send(session, 'x'))).toBe('shutting_down')
     expect(await codeOf(rig.runs.create(rig.profile, {}))).toBe('shutting_down')
+  })
+
+  it('refuses a send that was on its way when it came', async () => {
+    const puppet = new Puppet()
+    let probed = (): void => {}
+    const ready = await puppet.probe()
+    puppet.onProbe = () => new Promise((resolve) => (probed = () => resolve(ready)))
+    const rig = runsRig({ agents: { scripted: puppet } })
+    const session = await rig.chat()
+    const sent = codeOf(rig.send(session, 'Hello'))
+    await settle()
+    await rig.runs.drain()
+    probed()
+    expect(await sent).toBe('shutting_down')
+    expect(await rig.events(session)).toHaveLength(1)
   })
 
   it('does not wait for an agent that does not end', async () => {

@@ -40,7 +40,7 @@ async function run(options: Options): Promise<() => Promise<void>> {
     store,
     agents: {
       embedded: makeEmbedded({
-        models, timers, table, env: process.env, version: __VERSION__,
+        models, timers, table, env: process.env, version: __VERSION__, closed: [folder],
         processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
       }),
       scripted: makeScripted({ timers }),

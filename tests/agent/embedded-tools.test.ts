@@ -119,6 +119,30 @@ describe('the workspace tools of the embedded agent', () => {
     })
   })
 
+  it('where keys are kept is closed to file tools, also in a workspace that holds it', async () => {
+    const state = join(home.folder, 'state', 'talaria')
+    mkdirSync(state, { recursive: true })
+    mkdirSync(join(home.folder, 'home', 'profiles', 'other'), { recursive: true })
+    writeFileSync(join(state, 'connections.json'), `{"key":"${SECRET}"}`)
+    writeFileSync(join(home.folder, 'home', 'profiles', 'other', '.env'), `K=${SECRET}`)
+    writeFileSync(join(home.folder, 'home', 'SOUL.md'), 'soul\n')
+    symlinkSync(join(home.folder, 'home', '.env'), join(home.folder, 'innocent'))
+    const wide = await embeddedHome(fake.base, { closed: [state] })
+    const agentHome = { ...wide, profile: home.profile }
+    const other = new Chat(agentHome, home.folder)
+    const paths = ['state/talaria/connections.json', 'home/.env', 'home/config.yaml', 'home/profiles/other/.env', 'innocent']
+    fake.next(stream(...calls(...paths.map((path, i) => ({ id: `r${i}`, name: 'read', args: { path } })), ...paths.map((path, i) => ({ id: `w${i}`, name: 'write', args: { path, content: 'x' } })), { id: 'n', name: 'write', args: { path: 'state/talaria/new', content: 'x' } }, { id: 's', name: 'search', args: { text: SECRET.slice(0, 12) } }, { id: 'l', name: 'list', args: { path: 'state/talaria' } }, { id: 'ok', name: 'read', args: { path: 'home/SOUL.md' } })), stream(...says('Done.')))
+    expect(await other.say('look')).toMatchObject({ outcome: 'completed' })
+    const ends = Object.fromEntries(other.of('tool.closed').map((e) => [e.call, e.result]))
+    for (const [call, result] of Object.entries(ends)) if (/^[rwnl]\d*$/.test(call)) expect(result, call).toMatch(/closed to file tools/)
+    expect(ends.s).toBe('Nothing found.')
+    expect(ends.ok).toBe('1\tsoul\n')
+    expect(other.of('question.raised')).toEqual([])
+    expect(JSON.stringify(other.events)).not.toContain(SECRET)
+    await wide.end()
+    rmSync(wide.folder, { recursive: true, force: true })
+  })
+
   it('reading numbers lines, in parts, and tells binary files and folders', async () => {
     writeFileSync(at('long.txt'), Array.from({ length: 3000 }, (_, i) => `line ${i + 1}\n`).join(''))
     writeFileSync(at('bin'), Buffer.from([1, 2, 0, 3]))

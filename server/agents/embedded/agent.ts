@@ -9,6 +9,7 @@ import { runLoop } from './loop'
 import { fromStored, type Message } from './messages'
 import { systemPrompt } from './prompt'
 import { makeProvider, type Provider } from './provider'
+import { closedPlaces } from './tools/area'
 import { makeTools } from './tools/catalogue'
 import type { Processes } from './tools/child'
 import { rootOf } from './tools/confine'
@@ -28,6 +29,8 @@ export interface EmbeddedDeps {
   /** The server's environment, of which commands get an allowed part. */
   env: Readonly<Record<string, string | undefined>>
   version: string
+  /** Folders that file tools never enter: where this server keeps keys. */
+  closed?: readonly string[]
   /** ms that a model may be silent; 10 minutes (spec/agents.md §4). */
   silence?: number
   /** Steps of a turn. */
@@ -154,7 +157,7 @@ async function begin(
   const used = new Set(stored.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []).map((call) => call.id) : [])))
   return await runLoop({
     provider, endpoint, tools, history, io, keep, steps: deps.steps,
-    scope: { root, session: opening.session, run: input.run },
+    scope: { area: { root, closed: await closedPlaces(opening.profile.home, deps.closed ?? []) }, session: opening.session, run: input.run },
     system: systemPrompt({ root, tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })), today: new Date(deps.timers.now()).toISOString().slice(0, 10) }),
     callId: (given, step) => {
       const id = used.has(given) ? `${given}_${input.run.slice(-6)}_${step}` : given

@@ -18,16 +18,16 @@ export const patch: Tool = {
     ['path', 'old', 'new'],
   ),
   target: (args) => shown(args, 'path'),
-  prepare: async (args, { root, run }) => {
+  prepare: async (args, { area, run }) => {
     const path = textArg(args, 'path')
     const old = textArg(args, 'old')
     const next = textArg(args, 'new')
     if (old === '') throw new ToolFault('"old" is empty. To make a file use write.')
-    const file = await readText(root, path, MOST_TEXT * 4)
+    const file = await readText(area, path, MOST_TEXT * 4)
     if (file.cut) throw new ToolFault(`${path} is too long to be changed here.`)
     const parts = file.text.split(old)
     if (parts.length === 1) throw new ToolFault(`The text to replace does not stand in ${path}. Read the file again.`)
     if (parts.length > 2 && args.all !== true) throw new ToolFault(`The text to replace stands ${parts.length - 1} times in ${path}. Take more of its surroundings, or set "all".`)
-    return change({ root, run, path, place: await placeFor(root, path), before: file.text, after: parts.join(next), mode: file.mode })
+    return change({ area, run, path, place: await placeFor(area, path), before: file.text, after: parts.join(next), mode: file.mode })
   },
 }

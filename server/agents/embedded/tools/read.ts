@@ -19,16 +19,16 @@ export const read: Tool = {
     ['path'],
   ),
   target: (args) => shown(args, 'path'),
-  prepare: async (args, { root }) => {
+  prepare: async (args, { area }) => {
     const path = textArg(args, 'path')
     const offset = numberArg(args, 'offset', 1, 1, 10_000_000)
     const limit = numberArg(args, 'limit', 2000, 1, 2000)
-    const found = await find(root, path)
+    const found = await find(area, path)
     if (found.kind === 'folder') throw new ToolFault(`${path} is a folder; use list.`)
     return {
       locations: [{ path: found.relative, ...(offset > 1 && { line: offset }) }],
       run: async () => {
-        const file = await readText(root, path, MOST_BYTES)
+        const file = await readText(area, path, MOST_BYTES)
         if (file.text === '') return { state: 'done', result: 'The file is empty.' }
         const lines = file.text.replace(/\n$/, '').split('\n')
         if (offset > lines.length) throw new ToolFault(`${path} has ${lines.length} lines.`)

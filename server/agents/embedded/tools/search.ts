@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path'
+import type { Area } from './area'
 import { find, namesInside } from './confine'
 import { readText } from './text-file'
 import { schema, shown, textArg, ToolFault, type Tool } from './tool'
@@ -24,15 +25,15 @@ export const search: Tool = {
     ['text'],
   ),
   target: (args) => shown(args, 'text') ?? shown(args, 'files'),
-  prepare: async (args, { root }) => {
+  prepare: async (args, { area }) => {
     const text = textArg(args, 'text')
     const names = textArg(args, 'files', '')
-    const place = await find(root, textArg(args, 'path', '.'))
+    const place = await find(area, textArg(args, 'path', '.'))
     if (text === '' && names === '') throw new ToolFault('Give a text or a name to find.')
     return {
       run: async ({ signal }) => {
         const hits: string[] = []
-        const look = place.kind === 'file' ? one(place.real) : walk(root, place.real)
+        const look = place.kind === 'file' ? one(place.real) : walk(area, place.real)
         const exact = text !== text.toLowerCase()
         let files = 0
         let more = false
@@ -40,10 +41,10 @@ export const search: Tool = {
           signal.throwIfAborted()
           if (++files > MOST_FILES) more = true
           if (more) break
-          const path = relative(root, file)
+          const path = relative(area.root, file)
           if (names !== '' && !matches(names, path)) continue
           if (text === '') hits.push(path)
-          else await lookInto(root, file, path, text, exact, hits)
+          else await lookInto(area, file, path, text, exact, hits)
           more = hits.length >= MOST_HITS
         }
         if (hits.length === 0) return { state: 'done', result: 'Nothing found.' }
@@ -57,16 +58,16 @@ async function* one(file: string): AsyncGenerator<string> {
   yield file
 }
 
-async function* walk(root: string, folder: string): AsyncGenerator<string> {
-  for (const entry of await namesInside(root, folder, MOST_FILES).catch(() => [])) {
+async function* walk(area: Area, folder: string): AsyncGenerator<string> {
+  for (const entry of await namesInside(area, folder, MOST_FILES).catch(() => [])) {
     const path = join(folder, entry.name)
     if (entry.isFile()) yield path
-    else if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules') yield* walk(root, path)
+    else if (entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules') yield* walk(area, path)
   }
 }
 
-async function lookInto(root: string, file: string, path: string, text: string, exact: boolean, hits: string[]): Promise<void> {
-  const content = await readText(root, file, MOST_BYTES).catch(() => null)
+async function lookInto(area: Area, file: string, path: string, text: string, exact: boolean, hits: string[]): Promise<void> {
+  const content = await readText(area, file, MOST_BYTES).catch(() => null)
   if (!content || !(exact ? content.text : content.text.toLowerCase()).includes(text)) return
   for (const [n, line] of content.text.split('\n').entries()) {
     if (!(exact ? line : line.toLowerCase()).includes(text)) continue

@@ -18,14 +18,14 @@ export function makeShell(deps: ChildDeps): Tool {
     description: 'Run a shell command in the workspace folder. The person is always asked first. There is no input and no terminal. Whatever is left running when the command ends is ended.',
     parameters: schema({ command: { type: 'string' }, timeout: { type: 'integer', description: 'Seconds until it is ended, at most 3600. Default 600.' } }, ['command']),
     target: (args) => shown(args, 'command'),
-    prepare: async (args, { root, session, run }) => {
+    prepare: async (args, { area, session, run }) => {
       const command = textArg(args, 'command')
       if (command.trim() === '') throw new ToolFault('The command is empty.')
       if (command.includes('\0')) throw new ToolFault('A command cannot hold a NUL.')
       if (command.length > 65_536) throw new ToolFault('The command is too long. Write a script first.')
       const limit = numberArg(args, 'timeout', 600, 1, 3600) * 1000
       return {
-        ask: { action: 'Run a command', command, cwd: root, reason: REASON, risk: 'high' },
+        ask: { action: 'Run a command', command, cwd: area.root, reason: REASON, risk: 'high' },
         run: async ({ signal, show }) => {
           const tail = makeTail(RESULT)
           let due: (() => void) | null = null
@@ -34,7 +34,7 @@ export function makeShell(deps: ChildDeps): Tool {
             const { text, cut } = tail.tail(SHOWN)
             show(text, cut)
           }
-          const ended = await runCommand(deps, { command, cwd: root, session, run, limit, signal }, (text) => {
+          const ended = await runCommand(deps, { command, cwd: area.root, session, run, limit, signal }, (text) => {
             tail.push(text)
             due ??= deps.timers.after(EVERY, tell)
           }).catch((error: unknown) => {

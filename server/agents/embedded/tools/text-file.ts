@@ -1,11 +1,12 @@
+import type { Area } from './area'
 import { openInside } from './confine'
 import { ToolFault } from './tool'
 
 export interface TextFile { text: string; real: string; mode: number; /** The file is longer than what was read. */ cut: boolean; size: number }
 
 /** Reads text, at most `limit` bytes of it; throws `ToolFault` for binary content. */
-export async function readText(root: string, given: string, limit: number): Promise<TextFile> {
-  const { handle, real, size, mode } = await openInside(root, given)
+export async function readText(area: Area, given: string, limit: number): Promise<TextFile> {
+  const { handle, real, size, mode } = await openInside(area, given)
   try {
     const bytes = Buffer.alloc(Math.min(limit, Math.max(size, 0) + 1))
     let filled = 0

@@ -1,5 +1,6 @@
 import type { ApprovalRequest } from '../../../contract/approvals'
 import type { ToolLocation, ToolVerb } from '../../../contract/rows'
+import type { Area } from './area'
 
 /** Longest result that a model is given, UTF-16 units. */
 export const RESULT_LIMIT = 60_000
@@ -13,8 +14,8 @@ export class ToolFault extends Error {
 }
 
 export interface ToolScope {
-  /** Real path of the session's folder. */
-  root: string
+  /** The session's folder. */
+  area: Area
   session: string
   run: string
 }

@@ -1,3 +1,4 @@
+import type { Area } from './area'
 import { placeFor, writeInside } from './confine'
 import { unifiedDiff } from './diff'
 import { readText } from './text-file'
@@ -14,20 +15,20 @@ export const write: Tool = {
   description: 'Write a text file of the workspace, whole. Makes missing folders. The person is shown the difference and asked first. For a small change use patch.',
   parameters: schema({ path: { type: 'string', description: 'File, relative to the workspace.' }, content: { type: 'string', description: 'The whole content.' } }, ['path', 'content']),
   target: (args) => shown(args, 'path'),
-  prepare: async (args, { root, run }) => {
+  prepare: async (args, { area, run }) => {
     const path = textArg(args, 'path')
     const content = textArg(args, 'content')
-    const place = await placeFor(root, path)
-    const before = place.exists ? await readText(root, path, MOST_TEXT * 4) : null
+    const place = await placeFor(area, path)
+    const before = place.exists ? await readText(area, path, MOST_TEXT * 4) : null
     if (before?.cut) throw new ToolFault(`${path} is too long to be replaced here.`)
-    return change({ root, run, path, place, before: before?.text ?? null, after: content, mode: before?.mode ?? null })
+    return change({ area, run, path, place, before: before?.text ?? null, after: content, mode: before?.mode ?? null })
   },
 }
 
-export interface Change { root: string; run: string; path: string; place: Awaited<ReturnType<typeof placeFor>>; before: string | null; after: string; mode: number | null }
+export interface Change { area: Area; run: string; path: string; place: Awaited<ReturnType<typeof placeFor>>; before: string | null; after: string; mode: number | null }
 
 /** Asks with a diff; writes only what was shown, over what it was shown against. */
-export function change({ root, run, path, place, before, after, mode }: Change): Prepared {
+export function change({ area, run, path, place, before, after, mode }: Change): Prepared {
   if (after.length > MOST_TEXT) throw new ToolFault(`The content is longer than ${MOST_TEXT} characters.`)
   if (before === after) return { run: async () => ({ state: 'done', result: `${path} has this content already.` }) }
   const diff = unifiedDiff(place.relative, before, after)
@@ -36,12 +37,12 @@ export function change({ root, run, path, place, before, after, mode }: Change):
   return {
     diff,
     locations: [{ path: place.relative }],
-    ask: { action: before === null ? `Create ${place.relative} (${size.added} lines)` : `Change ${place.relative} (+${size.added} −${size.removed})`, diff, cwd: root, risk: 'low' },
+    ask: { action: before === null ? `Create ${place.relative} (${size.added} lines)` : `Change ${place.relative} (+${size.added} −${size.removed})`, diff, cwd: area.root, risk: 'low' },
     run: async () => {
-      const now = await placeFor(root, path)
-      const there = now.exists ? (await readText(root, path, MOST_TEXT * 4)).text : null
+      const now = await placeFor(area, path)
+      const there = now.exists ? (await readText(area, path, MOST_TEXT * 4)).text : null
       if (there !== before || now.folder !== place.folder || now.name !== place.name) throw new ToolFault(`${path} has changed since the question was asked. Read it again.`)
-      await writeInside(root, place, after, mode, `${run.slice(-8)}.part`)
+      await writeInside(area, place, after, mode, `${run.slice(-8)}.part`)
       return { state: 'done', result: `${before === null ? 'Created' : 'Changed'} ${place.relative}: ${size.added} lines added, ${size.removed} removed.` }
     },
   }

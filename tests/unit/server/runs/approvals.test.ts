@@ -138,7 +138,7 @@ describe('a question', () => {
   })
 
   it('whose answer still waited behind another when the run ended was not answered', async () => {
-    const { decide, puppet, approvals } = await asking('one')
+    const { decide, puppet, approvals, runOf, started } = await asking('one')
     puppet.turn.emit({ type: 'question.raised', question: 'q2', request: request('two') })
     await settle()
     let brought = (): void => {}
@@ -151,6 +151,7 @@ describe('a question', () => {
     brought()
     expect(await Promise.all(answers)).toEqual(['none', 'question_gone'])
     expect(await approvals()).toMatchObject([{ state: 'decided' }, { state: 'retired', why: 'run_ended' }])
+    expect(await runOf(started)).toMatchObject({ outcome: 'completed' })
   })
 
   it('never tells an agent yes after a stop was taken', async () => {

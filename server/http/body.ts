@@ -53,13 +53,13 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   })
 }
 
-/** The body as a JSON object; an absent body is an empty one. */
+/** The body as a JSON object; an absent body is an empty one. Bytes that are no UTF-8 are refused, never replaced: what is stored is what was sent. */
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<Record<string, unknown>> {
   const bytes = await readBody(request, response)
   if (bytes.length === 0) return {}
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     throw new Refusal('invalid_json', 'Invalid JSON body')
   }

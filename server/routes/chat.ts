@@ -9,10 +9,10 @@ import type { Parts } from './parts'
 export function chat({ store, runs, models }: Pick<Parts, 'store' | 'runs' | 'models'>): Handlers<'POST /api/chat/start' | 'GET /api/chat/stream/status' | 'GET /api/chat/cancel'> {
   return {
     async 'POST /api/chat/start'({ input, profile, header }) {
-      const idempotency = keyOf(input, header('idempotency-key'))
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
       if (input.attachments !== undefined && input.attachments.length > 0) throw new Refusal('bad_request', 'Attachments are not taken yet')
       if (input.retry === undefined ? blank(input.message) : input.message !== undefined) throw new Refusal('message_required', 'message is required')
+      const idempotency = keyOf(input, header('idempotency-key'))
       const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
       const started = await runs.start(profile, {
         session: input.session_id,

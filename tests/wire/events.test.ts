@@ -168,11 +168,10 @@ it('fifty readers cost one encoding', async () => {
 
 it('a reader that takes nothing is cut off alone; the others are told everything, as fast as without it', async () => {
   const chat = await newChat(server)
-  const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
-  const pieces = `[[size:400000]]`
+  const pieces = '[[size:400000]]'
   const measure = async (): Promise<number> => {
     const times: number[] = []
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < 7; i++) {
       const reader = await open({ session_id: chat })
       await synced(reader)
       const began = performance.now()
@@ -182,7 +181,8 @@ it('a reader that takes nothing is cut off alone; the others are told everything
       reader.cut()
       await settled(server, run)
     }
-    return median(times)
+    // The best of several: what a busy machine adds is not ours.
+    return Math.min(...times)
   }
   const alone = await measure()
   const stalled = await wire(server.port)

@@ -48,6 +48,13 @@ describe('a send that is refused', () => {
   it.each(['{"session_id":', '[]', '"text"', 'null'])('with the body %s', async (body) => {
     await refused(() => post('/api/chat/start', body), 400, 'invalid_json')
   })
+  it('with bytes that are no text', async () => {
+    await refused(async () => {
+      const answer = await fetch(`${server.url}/api/chat/start`, { method: 'POST', body: Buffer.concat([Buffer.from(`{"session_id":"${session}","message":"`), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]) })
+      return { status: answer.status, problem: (await answer.json()) as Problem }
+    }, 400, 'invalid_json')
+  })
+  it('with a body nested without end', () => refused(() => post('/api/chat/start', `{"session_id":"${session}","message":"hi","key":"deep","attachments":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), 400, 'bad_request'))
   it('with attachments, which would be lost', () => refused(() => start({ message: 'hi', attachments: [{ name: 'a.png' }] }), 400, 'bad_request'))
   it('of another profile', () => refused(() => start({ message: 'hi', profile: 'amber' }), 400, 'bad_request'))
   it('with a retry of a turn that does not exist', () => refused(() => start({ retry: 'trn_nothing' }), 409, 'nothing_to_retry'))

@@ -19,7 +19,7 @@ export interface Assets {
 }
 
 /** Addresses of the page's own router, answered with the page. */
-const PAGES = /^\/(?:index\.html|session\/[A-Za-z0-9_-]{1,128}|settings(?:\/[a-z0-9-]*)?)?$/
+const PAGES = /^\/(?:index\.html|new|session\/[A-Za-z0-9_-]{1,128}|settings(?:\/[a-z0-9-]*)?)?$/
 
 /**
  * The built page, read once into memory: at most a few MB, and no path of a request ever reaches the file system. A name that carries the hash

@@ -40,7 +40,6 @@ CREATE TABLE events (
   event TEXT NOT NULL,
   PRIMARY KEY (sid, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX events_rev ON events (sid, rev);
 
 CREATE TABLE turns (
   tid INTEGER PRIMARY KEY,

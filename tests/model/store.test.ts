@@ -144,6 +144,10 @@ async function logHolds(store: Store, session: string, committed: Committed[], v
   const replayed = await store.since({ after: 0, upTo: await store.head(), session, profile: 'default', limit: 1000 })
   if (value.deleted) return void same(replayed!.map(({ removed }) => removed), [true], 'replay of a deleted session')
   same(replayed!.map(({ rev, events }) => ({ rev, events })), committed.map(({ rev, events }) => ({ rev, events })), 'replay')
+  for (const { rev: after } of committed) {
+    const rest = await store.since({ after, upTo: await store.head(), session, profile: 'default', limit: 1000 })
+    same(rest!.flatMap(({ events }) => events), committed.filter(({ rev }) => rev > after).flatMap(({ events }) => events), `replay from ${after}`)
+  }
   const last = committed.filter(({ entry }) => entry).at(-1)!
   same(replayed!.find(({ rev }) => rev === last.rev)!.entry, last.entry, 'the last list entry')
   same(fold(emptyTranscript(), await store.events(session, { afterSeq: 0, limit: 10_000 })), value, 'the log')

@@ -3,7 +3,7 @@ import type { Run } from '../../contract/session'
 import type { Connection } from '../driver'
 import type { Committed } from '../port'
 import { entryAt } from './list'
-import { inSnapshot, readRev, readSession, readTurn } from './records'
+import { inSnapshot, readRev, readSession, readTurn, type SessionRecord } from './records'
 
 /** `Store.events`. */
 export function events(db: Connection, id: string, opts: { afterSeq: number; limit: number }): Event[] {
@@ -22,13 +22,10 @@ export function since(db: Connection, opts: { after: number; upTo: number; sessi
     const found = new Map<number, Committed>()
     const session = opts.session === undefined ? undefined : readSession(db, opts.session)
     if (session && session.profile === opts.profile) {
-      // The limit counts revisions; one revision's events are never parted.
-      const revs = db.all<{ rev: number }>('SELECT DISTINCT rev FROM events WHERE sid = ? AND rev > ? AND rev <= ? ORDER BY rev LIMIT ?', session.sid, opts.after, opts.upTo, opts.limit)
-      const last = revs[revs.length - 1]?.rev ?? opts.after
-      for (const record of db.all<{ rev: number; event: string }>('SELECT rev, event FROM events WHERE sid = ? AND rev > ? AND rev <= ? ORDER BY seq', session.sid, opts.after, last)) {
-        const entry = found.get(record.rev)
-        if (entry) entry.events.push(eventFrom(record))
-        else found.set(record.rev, { rev: record.rev, session: session.id, profile: session.profile, events: [eventFrom(record)] })
+      for (const { rev, event } of replay(db, session, opts)) {
+        const entry = found.get(rev)
+        if (entry) entry.events.push(eventFrom({ event }))
+        else found.set(rev, { rev, session: session.id, profile: session.profile, events: [eventFrom({ event })] })
       }
     }
     for (const { rev } of db.all<{ rev: number }>('SELECT rev FROM list WHERE profile = ? AND rev > ? AND rev <= ? ORDER BY rev LIMIT ?', opts.profile, opts.after, opts.upTo, opts.limit)) {
@@ -37,6 +34,39 @@ export function since(db: Connection, opts: { after: number; upTo: number; sessi
     }
     return [...found.values()].sort((a, b) => a.rev - b.rev).slice(0, opts.limit)
   })
+}
+
+interface Logged { seq: number; rev: number; event: string }
+const CHUNK = 200
+
+/** A session's events of the first `limit` revisions in the range; the events of one revision are never parted. */
+function* replay(db: Connection, { sid, seq }: SessionRecord, opts: { after: number; upTo: number; limit: number }): Generator<Logged> {
+  let next = firstAfter(db, sid, seq, opts.after)
+  let revisions = 0
+  let last = 0
+  for (;;) {
+    const chunk = db.all<Logged>('SELECT seq, rev, event FROM events WHERE sid = ? AND seq >= ? ORDER BY seq LIMIT ?', sid, next, CHUNK)
+    for (const logged of chunk) {
+      if (logged.rev > opts.upTo || (logged.rev !== last && ++revisions > opts.limit)) return
+      last = logged.rev
+      next = logged.seq + 1
+      yield logged
+    }
+    if (chunk.length < CHUNK) return
+  }
+}
+
+/** The first `seq` of a revision above `after`. Both only rise within a session, so halving finds it and no index by revision has to be written for each event. */
+function firstAfter(db: Connection, sid: number, end: number, after: number): number {
+  let low = 1
+  let high = end + 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = db.get<{ rev: number }>('SELECT rev FROM events WHERE sid = ? AND seq >= ? ORDER BY seq LIMIT 1', sid, middle)
+    if (!found || found.rev > after) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** `Store.run`. */

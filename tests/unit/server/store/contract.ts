@@ -317,6 +317,18 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
       })
     })
 
+    test('replays the events of one revision together, however many', async () => {
+      const { store } = await fresh()
+      const chat = new Chat('ses_a')
+      await store.append(chat.created())
+      const many = await store.append(chat.append(Array.from({ length: 450 }, (_, i) => ({ type: 'session.changed', title: `Title ${i}` }))))
+      await store.append(chat.append([{ type: 'session.changed', title: 'Last' }]))
+      const page = (await store.since({ after: 1, upTo: await store.head(), session: 'ses_a', profile: 'default', limit: 1 }))!
+      expect(page.map(({ rev, events }) => [rev, events.length])).toEqual([[many.rev, 450]])
+      const upTo = (await store.since({ after: 0, upTo: many.rev, session: 'ses_a', profile: 'default', limit: 9 }))!
+      expect(upTo.map(({ events }) => events.length)).toEqual([1, 450])
+    })
+
     describe('the chat list', () => {
       test('pages from the newest on, per profile, without a gap where clocks tie', async () => {
         const { store } = await fresh()

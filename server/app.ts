@@ -63,22 +63,20 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
       if (routeOf(name).act) checkOrigin(header)
       const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response)
       const input = parseInput(name, raw)
-      const streamSession = await guardSession(name, input as Record<string, unknown>)
-      const call = { input, profile: parts.profile, header, request, response, ...(streamSession === undefined ? {} : { streamSession }) } as Call<JsonRoute>
+      await guardSession(name, input as Record<string, unknown>)
+      const call = { input, profile: parts.profile, header, request, response } as Call<JsonRoute>
       const body = await handle(call)
       return routeOf(name).stream ? RESPONSE_ALREADY_SENT : jsonAnswer(body, { acceptEncoding: header('accept-encoding') })
     })
   }
 
-  /** One place for every route: what names a session passes the guard before its handler. Gives the session behind a stream. */
-  const guardSession = async (name: RouteName, input: Record<string, unknown>): Promise<string | undefined> => {
+  /** One place for every route: what names a session, itself or by its stream, passes the guard before its handler. */
+  const guardSession = async (name: RouteName, input: Record<string, unknown>): Promise<void> => {
     const member = guardOf(name)
     const value = member && input[member]
-    if (typeof value !== 'string') return undefined
-    const owner = member === 'stream_id' ? await ownership.ofStream(value) : value
-    if (owner === null) return undefined
-    await ownership.check(parts.profile, owner)
-    return member === 'stream_id' ? owner : undefined
+    if (typeof value !== 'string') return
+    const session = member === 'stream_id' ? await ownership.ofStream(value) : value
+    if (session !== null) await ownership.check(parts.profile, session)
   }
 
   for (const name of Object.keys(routes) as RouteName[]) if (name !== 'POST /api/csp-report') mount(name)

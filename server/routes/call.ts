@@ -8,8 +8,6 @@ export interface Call<N extends RouteName> {
   profile: ProfileContext
   /** Of the request, by lower-case name; the first where a header came twice. */
   header(name: string): string | undefined
-  /** The session that the guard found behind a `stream_id`. */
-  streamSession?: string
   request: IncomingMessage
   response: ServerResponse
 }

@@ -60,6 +60,14 @@ describe('a turn that the provider refuses', () => {
     expect(JSON.stringify(chat.events)).not.toContain(SECRET)
   })
 
+  it('a key that looks like none is removed as well', async () => {
+    const plain = await embeddedHome(fake.base, { config: `model: {default: m, provider: custom, base_url: "${fake.base}", api_key: correcthorsebattery}\n` })
+    fake.next(json(401, { error: { message: 'No user has the key correcthorsebattery.' } }))
+    expect(await new Chat(plain).say('hi')).toMatchObject({ problem: { code: 'auth_mismatch', words: 'No user has the key [key].' } })
+    await plain.end()
+    rmSync(plain.folder, { recursive: true, force: true })
+  })
+
   it('a server that is gone is unreachable, in the network’s words', async () => {
     const lost = await embeddedHome(`http://127.0.0.1:${await closedPort()}/v1`)
     const end = await new Chat(lost).say('hi')
@@ -208,5 +216,8 @@ describe('the embedded agent on Anthropic’s interface', () => {
     fake.next(sse(start, { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'shell', input: {} } }, { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"command":"rm' } }))
     expect(await chat.say('hi')).toMatchObject({ outcome: 'failed', problem: { code: 'provider_error' } })
     expect(chat.of('tool.started')).toEqual([])
+    fake.next(sse(start, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half' } }))
+    expect(await chat.say('hi')).toMatchObject({ outcome: 'failed', problem: { code: 'provider_error', words: expect.stringMatching(/middle/) } })
+    expect(chat.text).toBe('Half')
   })
 })

@@ -265,6 +265,17 @@ describe('the embedded agent and the streams of real endpoints', () => {
     rmSync(quick.folder, { recursive: true, force: true })
   })
 
+  it('an answer may take longer than the silence that is allowed', async () => {
+    const tick = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 120))
+    fake.next({ pieces: [...Array.from({ length: 8 }, (_, i): Piece[] => [event(delta({ content: `${i}` })), tick]).flat(), event(delta({}, 'stop')), 'data: [DONE]\n\n'] })
+    const quick = await embeddedHome(fake.base, { silence: 500 })
+    const other = new Chat(quick)
+    expect(await other.say('hi')).toMatchObject({ outcome: 'completed' })
+    expect(other.text).toBe('01234567')
+    await quick.end()
+    rmSync(quick.folder, { recursive: true, force: true })
+  })
+
   it('a connection reset in the middle keeps what came', async () => {
     fake.next({ pieces: [event(delta({ content: 'Half an answer' })), 'RESET'] })
     expect(await chat.say('hi')).toMatchObject({ outcome: 'failed', problem: { code: 'provider_unreachable' } })

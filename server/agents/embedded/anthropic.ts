@@ -8,6 +8,7 @@ const MAX_TOKENS = 8192
 
 /** Messages as Anthropic speaks them. */
 export const anthropic: Dialect = {
+  alwaysEnds: true,
   url: (endpoint) => `${endpoint.baseUrl}/messages`,
   headers: (endpoint) => ({ 'anthropic-version': '2023-06-01', ...endpoint.headers, ...(endpoint.key !== null && { 'x-api-key': endpoint.key }) }),
   body: (endpoint, ask, quirks) => ({

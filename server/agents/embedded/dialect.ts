@@ -47,6 +47,8 @@ export type Part =
 
 /** One provider's wire format. Pure. */
 export interface Dialect {
+  /** Every whole message of it ends with a sign; without one it was cut. */
+  alwaysEnds: boolean
   url(endpoint: Endpoint): string
   headers(endpoint: Endpoint): Record<string, string>
   body(endpoint: Endpoint, ask: Ask, quirks: Quirks): Record<string, unknown>

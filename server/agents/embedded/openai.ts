@@ -5,6 +5,7 @@ import type { Message } from './messages'
 
 /** Chat completions as OpenAI, Ollama, LM Studio, vLLM, llama.cpp, OpenRouter and many more speak them. */
 export const openai: Dialect = {
+  alwaysEnds: false,
   url: (endpoint) => `${endpoint.baseUrl}/chat/completions`,
   headers: (endpoint) => ({ ...endpoint.headers, ...(endpoint.key !== null && { authorization: `Bearer ${endpoint.key}` }) }),
   body: (endpoint, ask, quirks) => ({

@@ -106,7 +106,7 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
       if (shown === 'page') return failed({ code: 'provider_garbled', words: 'A web page came instead of an answer of a model.', status: answer.status })
       if (reply.heard === 0 && reply.skipped > 0) return failed({ code: 'provider_garbled', words: 'What the model server sent is not in a form that can be read.' })
       // Arguments that break off with the stream (R224): the message was cut, whatever a clean end of the connection says.
-      if (!reply.done && !reply.finish && (reply.calls.some((c) => c.broken) || reply.heard === 0 || (reply.text === '' && reply.calls.length === 0))) return failed(cut(reply))
+      if (!reply.done && !reply.finish && (dialect.alwaysEnds || reply.calls.some((c) => c.broken) || reply.heard === 0 || (reply.text === '' && reply.calls.length === 0))) return failed(cut(reply))
       return { reply, end: { state: 'whole' } }
     } catch (error) {
       await say(draft.end())

@@ -3,15 +3,16 @@ import solid from 'vite-plugin-solid'
 import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { serviceWorker } from './build/service-worker.ts'
+import { licences } from './build/licences.ts'
 import { compressed } from './build/compressed.ts'
 
 const pack = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string; dependencies: Record<string, string> }
 
-/** Run-time dependencies stay outside the bundle; everything else that the server imports is ours. */
+/** Packages of `dependencies` stay outside the bundle (the database driver brings binaries); all else is in it, because reading many small files is half of a start. */
 const outside = [...builtinModules, /^node:/, ...Object.keys(pack.dependencies).map((name) => new RegExp(`^${name}(/|$)`))]
 
 export default defineConfig({
-  plugins: [solid(), serviceWorker(), compressed()],
+  plugins: [solid(), licences(), serviceWorker(), compressed()],
   define: { __VERSION__: JSON.stringify(pack.version) },
   environments: {
     client: {
@@ -46,5 +47,5 @@ export default defineConfig({
     },
   },
   builder: {},
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [licences('worker-licences.txt')] },
 })

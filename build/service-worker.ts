@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { build as viteBuild, type Plugin } from 'vite'
+import { licences } from './licences.ts'
 
 /** Files that the worker keeps from the first visit on: the shell and what it needs to run offline. Everything else is fetched when used. */
 function isShell(path: string): boolean {
@@ -48,6 +49,7 @@ export function serviceWorker(): Plugin {
         const build = createHash('sha256').update(JSON.stringify(manifest)).digest('hex').slice(0, 12)
         await viteBuild({
           configFile: false,
+          plugins: [licences('sw-licences.txt')],
           root,
           publicDir: false,
           logLevel: 'warn',

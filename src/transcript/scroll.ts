@@ -30,7 +30,7 @@ const AWAY = 4
 
 export function makeScrollOwner({ scroller, content, covered, onChange }: ScrollParts): ScrollOwner {
   let following = true
-  /** What was in sight at the head, and how far below the head it began. */
+  /** What was in sight at the head, and how far below the top of the scroller it began. */
   let anchor: { element: Element; top: number } | null = null
   /** Where we left the scroller; a scroll event at this place is our own. */
   let left = 0
@@ -44,7 +44,9 @@ export function makeScrollOwner({ scroller, content, covered, onChange }: Scroll
     left = scroller.scrollTop
   }
   const findAnchor = () => {
-    const head = scroller.getBoundingClientRect().top + covered()
+    const from = scroller.getBoundingClientRect().top
+    // What is covered is not read; but places are measured from the scroller, because the cover comes and goes.
+    const head = from + covered()
     anchor = null
     let within: Element = content
     // Turn, part, block: deep enough that a long answer is held by the paragraph that is read.
@@ -52,7 +54,7 @@ export function makeScrollOwner({ scroller, content, covered, onChange }: Scroll
       const child = firstBelow(within.children, head)
       if (!child) break
       const top = child.getBoundingClientRect().top
-      anchor = { element: child, top: top - head }
+      anchor = { element: child, top: top - from }
       // A child that begins in sight is held itself; one that began above is held by what of it is in sight.
       if (top >= head || child.childElementCount === 0 || /^(P|H\d|TABLE|PRE|LI|BUTTON|FIGURE)$/.test(child.tagName)) break
       within = child
@@ -62,8 +64,7 @@ export function makeScrollOwner({ scroller, content, covered, onChange }: Scroll
     if (following) {
       if (!held && toGo() > 0) write(scroller.scrollHeight)
     } else if (anchor?.element.isConnected) {
-      const head = scroller.getBoundingClientRect().top + covered()
-      const moved = anchor.element.getBoundingClientRect().top - head - anchor.top
+      const moved = anchor.element.getBoundingClientRect().top - scroller.getBoundingClientRect().top - anchor.top
       if (Math.abs(moved) >= 0.5) write(scroller.scrollTop + moved)
     } else findAnchor()
     onChange()

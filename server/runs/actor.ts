@@ -83,7 +83,7 @@ export class SessionActor {
       } catch (error) {
         this.live = null
         this.#open = null
-        throw refusalOf(error)
+        throw error
       }
       run.admitted = true
       const opening = { profile, session: this.id, cwd: folder, model, context: () => this.p.store.context(this.id) }
@@ -99,7 +99,7 @@ export class SessionActor {
       const { ledger, state } = await this.#state(profile)
       const drafts = await change(state.head)
       this.#claim(drafts)
-      if (drafts.length) await ledger.write({ drafts }).catch((error: unknown) => { throw refusalOf(error) })
+      if (drafts.length) await ledger.write({ drafts })
       return this.#reread()
     })
   }
@@ -120,7 +120,7 @@ export class SessionActor {
         await live.ended
       }
       const { ledger } = await this.#state(profile)
-      await ledger.write({ drafts: [{ type: 'session.deleted' }] }).catch((error: unknown) => { throw refusalOf(error) })
+      await ledger.write({ drafts: [{ type: 'session.deleted' }] })
       this.#open = null
     })
   }
@@ -146,13 +146,12 @@ export class SessionActor {
 
   /** The head as it is now. */
   async head(profile: ProfileContext): Promise<SessionHead> {
-    const state = await this.p.store.load(this.id)
-    return owned(state, profile).head
+    return owned(await this.p.store.load(this.id), profile).head
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting++
-    const mine = this.#last.then(work)
+    const mine = this.#last.then(work).catch((error: unknown) => { throw refusalOf(error) })
     this.#last = mine.then(() => this.#waiting--, () => this.#waiting--)
     return mine
   }

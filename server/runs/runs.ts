@@ -70,7 +70,7 @@ export function makeRuns(parts: RunsParts): Runs {
     return null
   }
 
-  return {
+  const runs: Runs = {
     async create(profile, input) {
       if (draining) throw shuttingDown()
       if (input.id !== undefined && !isPathSafeId(input.id)) throw new Refusal('invalid_id', 'This id cannot be used for a chat.')
@@ -98,7 +98,7 @@ export function makeRuns(parts: RunsParts): Runs {
           if (error.receipt?.bodyHash !== bodyHash) throw keyReused()
           return actor((error.receipt.body as { session: string }).session).head(profile)
         }
-        throw refusalOf(error)
+        throw error
       }
       return actor(session).head(profile)
     },
@@ -151,9 +151,9 @@ export function makeRuns(parts: RunsParts): Runs {
 
     async recover() {
       const processes = await endLeftovers(parts.processes ?? systemProcesses(), await store.processes(), (pid) => store.forgetProcess(pid))
-      let runs = 0
-      for (const session of await store.unsettled()) runs += await actor(session).recover()
-      return { runs, processes }
+      let settled = 0
+      for (const session of await store.unsettled()) settled += await actor(session).recover()
+      return { runs: settled, processes }
     },
 
     async drain() {
@@ -163,9 +163,15 @@ export function makeRuns(parts: RunsParts): Runs {
     },
 
     live() {
-      const runs: { session: string; run: string; startedAt: number }[] = []
-      for (const each of actors.values()) if (each.live) runs.push({ session: each.live.session, run: each.live.id, startedAt: each.live.startedAt })
-      return runs
+      const found: { session: string; run: string; startedAt: number }[] = []
+      for (const each of actors.values()) if (each.live) found.push({ session: each.live.session, run: each.live.id, startedAt: each.live.startedAt })
+      return found
     },
   }
+  return { ...runs, create: refusing(runs.create), stop: refusing(runs.stop), decide: refusing(runs.decide) }
+}
+
+/** What the store could not do is told as a refusal, also when it only had to read. */
+function refusing<A extends unknown[], T>(verb: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  return (...args) => verb(...args).catch((error: unknown) => { throw refusalOf(error) })
 }

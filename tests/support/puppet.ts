@@ -12,6 +12,8 @@ export interface PuppetTurn {
   end(end: TurnEnd): void
   crash(error: Error): void
   stops: string[]
+  /** True once the test has ended it. */
+  over: boolean
   closed: boolean
   decisions: { question: string; choice: string }[]
 }
@@ -43,8 +45,12 @@ export class Puppet implements Agent {
     return {
       turn: (input) =>
         new Promise<TurnEnd>((resolve, reject) => {
-          current = { opening, input, emit: (event) => void sink(event), sink, end: resolve, crash: reject, stops: [], closed: false, decisions: [] }
-          this.turns.push(current)
+          const turn: PuppetTurn = {
+            opening, input, emit: (event) => void sink(event), sink, stops: [], over: false, closed: false, decisions: [],
+            end: (end) => ((turn.over = true), resolve(end)), crash: (error) => ((turn.over = true), reject(error)),
+          }
+          current = turn
+          this.turns.push(turn)
         }),
       decide: async (question, choice) => {
         current!.decisions.push({ question, choice })

@@ -73,8 +73,8 @@ export function ChatPane(props: ChatPaneProps) {
     const run = props.facts?.run()
     return run && run.state !== 'settled' ? run : null
   }
-  const model = (): ModelRef | null => (session() ? (head()?.model ?? props.entry?.model ?? null) : (picked() ?? props.status?.default ?? null))
-  const scripted = () => (head()?.agent?.kind ?? '') === 'scripted' || model()?.provider === 'scripted'
+  const model = (): ModelRef | null => (session() ? (head()?.model ?? props.facts?.run()?.model ?? props.entry?.model ?? null) : picked()) ?? props.status?.default ?? null
+  const scripted = () => (head()?.agent ? head()!.agent!.kind === 'scripted' : model()?.provider === 'scripted')
   const empty = () => !session() || (state() === 'ready' && props.facts!.empty())
   const readable = () => state() === 'ready' || state() === 'loading'
   // A question is never shown from a copy alone; one that was live stays in sight, without its answers, while the connection is gone.

@@ -39,6 +39,8 @@ export default {
   'list.state.wasWorking': 'Was working',
   'list.state.hadQuestion': 'Had a question for you',
   'list.step.thinking': 'Thinking',
+  'list.step.answer': 'Writing the answer',
+  'list.step.working': 'Working',
   'list.step.read': 'Reading {target}',
   'list.step.list': 'Listing {target}',
   'list.step.search': 'Searching {target}',

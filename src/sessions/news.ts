@@ -25,10 +25,6 @@ const PROBLEM_LINES: Partial<Record<RunProblemCode, MessageKey>> = {
   server_stopped: 'list.problem.restart',
 }
 
-const STEP_VERBS: Record<string, 'read' | 'list' | 'search' | 'write' | 'change' | 'run' | 'web' | 'skill' | 'memory'> = {
-  read: 'read', list: 'list', search: 'search', write: 'write', change: 'change', run: 'run', web: 'web', skill: 'skill', memory: 'memory',
-}
-
 /** `unread`: its last answer was not seen on this device yet. */
 export function newsOf(entry: ListEntry, around: { offline: boolean; saved: boolean; unread: boolean }): RowNews {
   if (around.offline) {
@@ -49,10 +45,10 @@ export function newsOf(entry: ListEntry, around: { offline: boolean; saved: bool
 
 function stepLine(entry: ListEntry): string {
   const line = entry.line
-  if (!line || line.kind !== 'step') return line?.kind === 'answer' ? line.text : t('list.step.thinking')
-  const verb = line.verb && STEP_VERBS[line.verb]
-  if (!line.text) return t('list.step.thinking')
-  return verb ? t(`list.step.${verb}`, { target: line.text }) : line.verb ? t('list.step.other', { target: line.text }) : line.text
+  if (line?.kind !== 'step' || line.verb === 'think') return t('list.step.thinking')
+  if (line.verb === 'answer') return t('list.step.answer')
+  if (!line.text) return t('list.step.working')
+  return t(`list.step.${line.verb ?? 'other'}`, { target: line.text })
 }
 
 function problemLine(entry: ListEntry): string {

@@ -85,10 +85,7 @@ export function ModelsPage(props: ModelsProps) {
               <li class="it">
                 <div>
                   <b>
-                    {connection.display_name}{' '}
-                    <Show when={connection.source === 'scripted'}>
-                      <span class="tag">{t('connect.tag.scripted')}</span>
-                    </Show>
+                    {connection.display_name}
                   </b>
                   <p class="hint">
                     {sourceOf(connection)}

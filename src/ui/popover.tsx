@@ -44,7 +44,8 @@ export function Popover(props: PopoverProps) {
       panel.style.setProperty('--left', `${left}px`)
       panel.style.setProperty('--room', `${room}px`)
     }
-    panel.showPopover()
+    // Where there is no top layer, a fixed place does.
+    if ('showPopover' in panel) panel.showPopover()
     place()
     props.onOpen?.()
     const outside = (press: Event) => {

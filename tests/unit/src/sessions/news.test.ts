@@ -22,6 +22,7 @@ describe('the second line of a row', () => {
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'read', text: 'notes.md' } }), here).line).toBe('Reading notes.md')
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'other', text: 'thing' } }), here).line).toBe('Using thing')
     expect(newsOf(entry({ state: 'working' }), here).line).toBe('Thinking')
+    expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'answer', text: '' } }), here).line).toBe('Writing the answer')
   })
   test('a failed chat says why in words for people, a broken one that it broke off', () => {
     expect(newsOf(entry({ outcome: 'failed', problem: 'quota_exhausted' }), here)).toMatchObject({ state: 'failed', line: 'No credit left', tone: 'bad' })

@@ -1,0 +1,177 @@
+import { render } from 'solid-js/web'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ListEntry } from '../../../server/contract/listing'
+import type { ModelsStatus } from '../../../server/contract/models'
+import { App } from '../../../src/app'
+import { ProblemError, type Backend } from '../../../src/backend/port'
+import { makeDrafts } from '../../../src/composer/drafts'
+import { makeFakeSync, type FakeSync } from '../../support/fake-sync'
+
+let dispose: (() => void) | undefined
+afterEach(() => {
+  dispose?.()
+  document.body.replaceChildren()
+})
+
+const settle = async (until: () => boolean = () => true) => {
+  for (let turn = 0; turn < 200; turn++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    if (until()) return
+  }
+  throw new Error('It did not happen')
+}
+
+function entry(part: Partial<ListEntry>): ListEntry {
+  return {
+    id: 'ses_1', rev: 1, title: 'A chat', profile: 'default', workspace: '/w', agent: null, model: null, pinned: false, archived: false,
+    createdAt: 0, lastAt: Date.now(), count: 2, state: 'idle', questions: 0, ticks: [], ...part,
+  }
+}
+
+const nothing: ModelsStatus = {
+  completed: false, default: null, default_source: null, hermes: { state: 'none' }, local: [], presets: [],
+  connections: [{ id: 'scripted', display_name: 'Scripted', kind: 'scripted', source: 'scripted', state: 'ready', base_url: '', has_key: false, key_source: 'none', model: 'scripted', removable: false }],
+}
+const connected: ModelsStatus = { ...nothing, completed: true, default: { provider: 'scripted', id: 'scripted' }, default_source: 'page' }
+
+function show(options: { path?: string; status?: ModelsStatus; entries?: ListEntry[]; saved?: (id: string) => boolean } = {}) {
+  history.replaceState(null, '', options.path ?? '/')
+  const quick = new Map<string, string>()
+  const sync: FakeSync = makeFakeSync(options.saved)
+  sync.setList(options.entries ?? [])
+  let status = options.status ?? connected
+  const calls: [string, Record<string, unknown>][] = []
+  let refuse: string | null = null
+  const backend = {
+    call: (name: string, input: Record<string, unknown>) => {
+      calls.push([name, input])
+      if (name === refuse) return Promise.reject(new ProblemError(0, { code: 'offline', error: 'no answer' }))
+      if (name === 'GET /api/onboarding/status') return Promise.resolve(status)
+      if (name === 'POST /api/onboarding/setup') {
+        status = connected
+        return Promise.resolve({ ok: true, connection: connected.connections[0], default: connected.default })
+      }
+      if (name === 'POST /api/session/new') return Promise.resolve({ session: { session_id: 'ses_new' } })
+      return Promise.resolve({})
+    },
+  } as unknown as Backend
+  let keys = 0
+  const mintKey = () => `key-${++keys}`
+  let timers: (() => void)[] = []
+  const later = (_: number, run: () => void) => {
+    timers.push(run)
+    return () => {
+      timers = timers.filter((one) => one !== run)
+    }
+  }
+  const quickShelf = { getItem: (key: string) => quick.get(key) ?? null, setItem: (key: string, value: string) => void quick.set(key, value), removeItem: (key: string) => void quick.delete(key) }
+  const host = document.body.appendChild(document.createElement('div'))
+  dispose = render(
+    () => (
+      <App
+        parts={{
+          sync, backend, mintKey, later, quick: quickShelf, host: 'box.example',
+          drafts: makeDrafts({ shelf: { read: () => Promise.resolve(''), write: () => Promise.resolve() }, quick: quickShelf, now: Date.now, mintKey, later }),
+          Transcript: (props) => <p>transcript of {props.chat.session}</p>,
+          device: { install: () => 'no', askInstall: () => undefined, offline: () => 'none', used: () => Promise.resolve(null), update: () => null, copy: () => Promise.resolve(true) },
+        }}
+      />
+    ),
+    host,
+  )
+  return {
+    sync, calls, host,
+    text: () => host.textContent ?? '',
+    called: (name: string) => calls.filter((call) => call[0] === name).map((call) => call[1]),
+    refuse: (name: string | null) => {
+      refuse = name
+    },
+    pass: () => {
+      const due = timers
+      timers = []
+      for (const run of due) run()
+    },
+    button: (name: RegExp) => [...host.querySelectorAll('button')].find((one) => name.test(one.getAttribute('aria-label') ?? one.textContent ?? '')),
+    send: (text: string) => {
+      const box = host.querySelector('textarea')!
+      box.value = text
+      box.dispatchEvent(new Event('input', { bubbles: true }))
+      box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true }))
+    },
+  }
+}
+
+describe('the page', () => {
+  test('offers the scripted agent when nothing is connected, and a box once it is', async () => {
+    const page = show({ status: nothing })
+    await settle(() => !!page.button(/^Try it$/))
+    expect(page.host.querySelector('textarea')).toBeNull()
+    page.button(/^Try it$/)!.click()
+    await settle(() => !!page.host.querySelector('textarea'))
+    expect(page.called('POST /api/onboarding/setup')).toEqual([{ provider: 'scripted', model: 'scripted' }])
+    expect(page.text()).toContain('plays prepared replies')
+  })
+
+  test('makes one chat for a first message, also when the message had to be sent twice', async () => {
+    const page = show()
+    await settle(() => page.called('GET /api/onboarding/status').length > 0)
+    page.refuse('POST /api/chat/start')
+    page.send('Water the garden')
+    await settle(() => page.text().includes('Not sent.'))
+    expect(location.pathname).toBe('/')
+    page.refuse(null)
+    page.send('Water the garden')
+    await settle(() => location.pathname === '/session/ses_new')
+    expect(page.called('POST /api/session/new')).toHaveLength(1)
+    const starts = page.called('POST /api/chat/start')
+    expect(starts).toHaveLength(2)
+    expect(starts[1]).toEqual({ session_id: 'ses_new', message: 'Water the garden', key: starts[0]!.key })
+  })
+
+  test('says after a while that the server is gone, keeps saved chats apart, and asks again when told', async () => {
+    const page = show({ entries: [entry({ id: 'ses_here', title: 'Here' }), entry({ id: 'ses_there', title: 'There' })], saved: (id) => id === 'ses_here' })
+    await settle()
+    page.sync.setConnection({ state: 'reconnecting', since: Date.now(), attempt: 1 })
+    expect(page.text()).not.toContain('No connection.')
+    page.pass()
+    expect(page.text()).toContain('No connection.')
+    expect(page.text()).toContain('Not on this device')
+    page.button(/Try now/)!.click()
+    expect(page.sync.retries).toBe(1)
+    page.sync.setConnection({ state: 'connected', since: Date.now() })
+    expect(page.text()).toContain('Connected again')
+    page.pass()
+    expect(page.text()).not.toContain('Connected again')
+    expect(page.text()).not.toContain('Not on this device')
+  })
+
+  test('says plainly when a chat is gone, or not here', async () => {
+    const page = show({ path: '/session/ses_1' })
+    page.sync.chat('ses_1').set({ state: 'absent' })
+    page.sync.chat('ses_1').tell({ type: 'state' })
+    await settle(() => page.text().includes('does not exist any more'))
+    page.sync.chat('ses_1').set({ state: 'not_here' })
+    await settle(() => page.text().includes('not on this device'))
+    expect(page.host.querySelector('textarea')).toBeNull()
+  })
+
+  test('an address that leads nowhere says so', async () => {
+    const page = show({ path: '/nowhere' })
+    await settle(() => page.text().includes('nothing at this address'))
+  })
+
+  test('asks before a chat is deleted, and the list says what waits', async () => {
+    const page = show({ entries: [entry({ id: 'ses_1', title: 'First', count: 12 }), entry({ id: 'ses_2', title: 'Second', state: 'asking', questions: 1, line: { kind: 'question', text: 'Run make?' } })] })
+    await settle()
+    expect(page.text()).toContain('Run make?')
+    expect(document.title.startsWith('● ')).toBe(true)
+    page.button(/Options for First/)!.click()
+    await settle(() => !!page.button(/^Delete$/))
+    page.button(/^Delete$/)!.click()
+    await settle(() => !!document.querySelector('dialog'))
+    expect(document.querySelector('dialog')!.textContent).toContain('12 messages')
+    expect(page.called('POST /api/session/delete')).toEqual([])
+    ;[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Delete')!.dispatchEvent(new MouseEvent('click', { bubbles: true }))
+    await settle(() => page.called('POST /api/session/delete').length === 1)
+  })
+})

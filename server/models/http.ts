@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, errors, request } from 'undici'
+import type { Dispatcher, errors } from 'undici'
 
 /**
  * One call to a model server. undici's `request` and not its `fetch`: redirects are never followed (a key goes only where it was given for), ports that browsers
@@ -22,17 +22,22 @@ export interface Answer {
 /** Rejects with the network's error; see `networkWords`. */
 export type Caller = (call: Call) => Promise<Answer>
 
+/** undici is half of the server's code, and a start calls nobody: it is loaded with the first call. */
+const loadUndici = () => import('undici')
+
 /**
  * Connections are kept for some seconds; `end` closes them all. A kept connection that the server closed just as it was used again has lost nothing but
  * time: such a call is made once more, on a fresh one. No other call is ever repeated here.
  */
 export function makeCaller(): { call: Caller; end(): Promise<void> } {
-  const dispatcher: Dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 20_000 }, keepAliveTimeout: 4_000, pipelining: 1 })
+  let dispatcher: Dispatcher | undefined
   return {
     call: async ({ url, method, headers, body, signal }) => {
+      const { Agent, errors, request } = await loadUndici()
+      dispatcher ??= new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 20_000 }, keepAliveTimeout: 4_000, pipelining: 1 })
       const options = { method, headers: { 'accept-encoding': 'identity', ...headers }, body, signal, dispatcher }
       const answer = await request(url, options).catch((error: unknown) => {
-        if (signal.aborted || !wasKept(error)) throw error
+        if (signal.aborted || !(error instanceof errors.SocketError) || !wasKept(error)) throw error
         return request(url, { ...options, reset: true })
       })
       // Without a listener, an abort after the head would be an unhandled error; readers get it from the iteration.
@@ -45,13 +50,12 @@ export function makeCaller(): { call: Caller; end(): Promise<void> } {
         drop: () => void answer.body.destroy(),
       }
     },
-    end: () => dispatcher.destroy(),
+    end: async () => dispatcher?.destroy(),
   }
 }
 
 /** The connection had served an earlier call: undici tells what it had read by then. */
-function wasKept(error: unknown): boolean {
-  if (!(error instanceof errors.SocketError)) return false
+function wasKept(error: errors.SocketError): boolean {
   return (error.socket?.bytesRead ?? 0) > 0
 }
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Config, parseConfig } from './config-file'
+import type { Config } from './config-file'
 import type { ProfileContext } from './context'
 import { readEnv } from './launch'
 import { readProfileFile } from './read-file'
@@ -38,7 +38,12 @@ async function markOf(path: string): Promise<string> {
 async function readSettings(home: string): Promise<Settings> {
   const env = await readEnv(home)
   const read = (name: string): Promise<string | null> => readProfileFile(join(home, name))
-  const config = await read('config.yaml').then((text) => parseConfig(text, env), (error: Error): Config => ({ state: 'unreadable', words: error.message }))
+  const config = await read('config.yaml').then((text) => readConfig(text, env), (error: Error): Config => ({ state: 'unreadable', words: error.message }))
   const auth = await read('auth.json').then((text) => (text === null ? null : (JSON.parse(text) as unknown))).catch(() => null)
   return { config, env, auth: typeof auth === 'object' && auth !== null && !Array.isArray(auth) ? (auth as Record<string, unknown>) : null }
+}
+
+/** The parser is loaded with the first file there is to parse. */
+async function readConfig(text: string | null, env: Readonly<Record<string, string>>): Promise<Config> {
+  return text === null ? { state: 'absent' } : (await import('./config-file')).parseConfig(text, env)
 }

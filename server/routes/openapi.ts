@@ -9,8 +9,8 @@ import type { Handlers } from './call'
 
 /** OpenAPI 3.1, made from the route table: what is not in the table is not in the document, and the other way round. */
 export function openapi({ version }: { version: string }): Handlers<'GET /api/openapi.json'> {
-  const document = describe(version)
-  return { 'GET /api/openapi.json': () => Promise.resolve(document) }
+  let document: Record<string, unknown> | undefined
+  return { 'GET /api/openapi.json': () => Promise.resolve((document ??= describe(version))) }
 }
 
 function describe(version: string): Record<string, unknown> {

@@ -2,11 +2,11 @@ import type { HermesModel, LocalServer, ModelName, ModelsStatus, OffersGroup, Pr
 import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
-import { makeSettings } from '../profiles/settings'
+import { makeSettings, type Settings } from '../profiles/settings'
 import { serverOf } from './address'
 import { checkPlace, settleAddress } from './check'
 import { type FullConnection, SCRIPTED, visible } from './connection'
-import { hermesConnections } from './hermes'
+import { type HermesConnections, hermesConnections } from './hermes'
 import { makeCaller } from './http'
 import { invalid, readInput } from './input'
 import type { Kept, KeptFile } from './kept'
@@ -38,11 +38,18 @@ export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } 
   const readSettings = makeSettings()
   const local = makeLocal(caller.call, deps.local, deps.now)
   const lists = makeLists(caller.call, deps.now)
+  /** Made once for each reading of the files. */
+  const made = new WeakMap<Settings, HermesConnections>()
+  const connectionsOf = (settings: Settings): HermesConnections => {
+    const known = made.get(settings) ?? hermesConnections(settings)
+    made.set(settings, known)
+    return known
+  }
 
   /** Everything that can be said without asking anybody; found servers only where a caller wants them. */
   const look = async (profile: ProfileContext, withLocal: boolean): Promise<View> => {
     const [settings, kept, found] = await Promise.all([readSettings(profile), deps.kept.read(profile.name), withLocal ? local() : Promise.resolve([])])
-    const fromAgent = hermesConnections(settings)
+    const fromAgent = connectionsOf(settings)
     const page = kept.connections.map(fromPage)
     const own = new Set(page.map((c) => c.id))
     const agent = fromAgent.connections.filter((c) => !own.has(c.id))
@@ -151,6 +158,8 @@ export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } 
     },
     defaultModel: async (profile) => (await look(profile, false)).default ?? (await look(profile, true)).default,
     resolve: async (profile, input) => {
+      // Most messages name no model; they do not wait for a look at files.
+      if (!input.model?.trim() && !input.model_provider?.trim()) return null
       const view = await look(profile, false)
       const ref = refOf(input, view.connections, view.default)
       if (ref !== 'unknown') return ref

@@ -1,6 +1,5 @@
 /** The transcript: questions, steps, answers, how a turn ended. */
 export default {
-  'turn.label': 'Question {n}',
   'turn.region': 'Transcript',
   'turn.working': 'Working for {time}',
   'turn.worked': 'Worked for {time}',
@@ -10,9 +9,6 @@ export default {
   'turn.goesOn': 'The agent goes on with this answer. The rest comes once the server is back.',
   'turn.noReply': 'The agent finished without a reply.',
   'turn.limit': 'The agent stopped here: it reached the number of steps that one question may take.',
-  'turn.attempt': 'Attempt {n}',
-  'turn.loading': 'Opening the chat',
-  'turn.oldest': 'The chat begins here',
   'turn.notHere': 'Older messages are not on this device',
 
   'you.sentAt': 'Asked at {time}',

@@ -3,22 +3,24 @@ import { makeMarkdown, type Markdown, type MarkdownOptions } from './markdown/st
 import type { Slices } from './frames'
 import type { RowCell } from './model'
 
-/** Text up to this length is drawn at once; more waits for the slices, UTF-16 units. */
+/** Growth up to this length is drawn at once; more waits for the slices, UTF-16 units. */
 const AT_ONCE = 6_000
 const SLICE = 2_000
 const MANY_BLOCKS = 48
 
 /**
  * Keeps an element filled with the drawn text of a row, as long as its owner lives. Growth goes straight into the block parser; text that
- * did not grow but changed (cut, replaced by a catch-up) is drawn anew.
+ * did not grow but changed (cut, replaced by a catch-up) is drawn anew. What is there already is drawn at once only where `first` says so;
+ * a chat of sixty rows would else be one long task.
  */
-export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownOptions, slices: Slices): void {
+export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownOptions, slices: Slices, first: boolean): void {
   let markdown: Markdown = makeMarkdown(into, options)
   let known = ''
   let waiting = ''
   let final = false
   let finished = false
   let stopSlices: (() => void) | null = null
+  let patient = !first
 
   // Blocks of a long answer that are out of sight cost nothing (packages.md §8).
   const measure = () => into.classList.toggle('tx-long', into.childElementCount > MANY_BLOCKS)
@@ -30,6 +32,7 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     if (waiting !== '') return true
     end()
     stopSlices = null
+    patient = false
     return false
   }
   const end = () => {
@@ -41,7 +44,7 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     known += text
     waiting += text
     if (stopSlices) return
-    if (waiting.length > AT_ONCE) {
+    if (patient || waiting.length > AT_ONCE) {
       stopSlices = slices.add(step)
       return
     }

@@ -30,8 +30,8 @@ export function whenIdle(run: () => void): () => void {
 }
 
 /**
- * Work in slices: each frame runs what is waiting until its time is spent, oldest first. A piece of work does one small step per call and
- * says whether more is left. One queue for all, so that ten growing answers together stay below the limit as well.
+ * Work in slices: each frame runs what is waiting until its time is spent, newest first, because a chat opens at its end. A piece of work
+ * does one small step per call and says whether more is left. One queue for all, so that ten growing answers together stay below the limit.
  */
 export interface Slices {
   add: (step: () => boolean) => () => void
@@ -43,7 +43,7 @@ export function makeSlices(frame: NextFrame, clock: () => number, budget = 10): 
   const run = () => {
     scheduled = false
     const until = clock() + budget
-    for (const step of waiting) {
+    for (const step of [...waiting].reverse()) {
       let more = true
       while (more && clock() < until) more = step()
       if (!more) waiting.delete(step)

@@ -30,11 +30,15 @@ export interface TurnCell {
   readonly parts: Accessor<readonly Part[]>
   /** How many rows it holds. */
   size: () => number
+  /** UTF-16 units of what it shows while its steps are folded. */
+  length: () => number
 }
 
 export interface TranscriptModel {
   /** In display order. */
   turns: Accessor<readonly TurnCell[]>
+  /** True while older rows lie before what is held (`from`, spec/log.md §6). */
+  partial: Accessor<boolean>
   /** The place of a turn, or -1. */
   indexOf: (turn: string) => number
   /** Takes in what has come at once instead of with the next frame. */
@@ -55,6 +59,7 @@ export function createTranscriptModel(chat: OpenChat, nextFrame: NextFrame): Tra
   const rows = new Map<string, RowState>()
   const states = new Map<string, TurnState>()
   const [turns, setTurns] = createSignal<readonly TurnState[]>([], { equals: false })
+  const [partial, setPartial] = createSignal(chat.value().from !== '')
   let pending: Touched | 'all' | null = null
   let callOff: (() => void) | null = null
 
@@ -96,7 +101,7 @@ export function createTranscriptModel(chat: OpenChat, nextFrame: NextFrame): Tra
         return part
       }))
     }
-    return { id, pos, turn, setTurn: (next) => void setTurn(next), question, parts, ids, size: () => ids.length, rebuild }
+    return { id, pos, turn, setTurn: (next) => void setTurn(next), question, parts, ids, size: () => ids.length, length: () => ids.reduce((sum, row) => sum + shownLength(rows.get(row)?.current()), 0), rebuild }
   }
   const turnOf = (row: Row): TurnState => {
     let state = states.get(row.turn)
@@ -145,6 +150,7 @@ export function createTranscriptModel(chat: OpenChat, nextFrame: NextFrame): Tra
   }
   const takeAll = () => {
     const value = chat.value()
+    setPartial(value.from !== '')
     const dirty = new Set<TurnState>()
     for (const id of rows.keys()) if (!value.rows.has(id)) dropRow(id, dirty)
     for (const id of value.order) takeRow(value.rows.get(id)!, dirty)
@@ -194,7 +200,11 @@ export function createTranscriptModel(chat: OpenChat, nextFrame: NextFrame): Tra
     callOff?.()
   })
   batch(takeAll)
-  return { turns, indexOf: (turn) => turns().findIndex((state) => state.id === turn), flush }
+  return { turns, partial, indexOf: (turn) => turns().findIndex((state) => state.id === turn), flush }
+}
+
+function shownLength(row: Row | undefined): number {
+  return row && (row.kind === 'user' || row.kind === 'answer') ? row.text.length : 0
 }
 
 interface Stretch { kind: Part['kind']; id: string; cells: RowState[] }

@@ -6,8 +6,8 @@ import { markdownWords } from './words'
 
 /** Text of a row, drawn as Markdown while it grows and after. */
 export function Prose(props: { cell: RowCell; class: string }) {
-  const { slices, onCode } = useSurroundings()
+  const { slices, onCode, newest } = useSurroundings()
   let into!: HTMLDivElement
-  onMount(() => createProse(into, props.cell, { document, words: markdownWords, onCode }, slices))
+  onMount(() => createProse(into, props.cell, { document, words: markdownWords, onCode }, slices, props.cell.current().turn === newest()))
   return <div ref={into} class={props.class} data-row={props.cell.id} />
 }

@@ -8,6 +8,8 @@ export interface ScrollOwner {
   /** Brings an element to the head of the view; the end is not followed until the reader goes there. */
   toElement: (element: Element) => void
   following: () => boolean
+  /** Called before something is put in outside of a frame: where the reader went since the last scroll event must be known first. */
+  note: () => void
   /** True when what is read stands inside the element. */
   readsIn: (element: Element) => boolean
   /** Called once the content changed size, after the place was kept, and after each scroll. */
@@ -136,6 +138,7 @@ export function makeScrollOwner({ scroller, content, covered, onChange }: Scroll
       onChange()
     },
     following: () => following,
+    note: onScroll,
     readsIn: (element) => !following && anchor !== null && element.contains(anchor.element),
     stop: () => {
       observer.disconnect()

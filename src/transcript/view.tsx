@@ -83,6 +83,7 @@ function OneChat(props: TranscriptProps) {
   const wantOlder = () => {
     stopIdle ??= whenIdle(() => {
       stopIdle = null
+      owner?.note()
       if (shown.older()) return
       if (olderAsked || chat.value().from === '' || chat.state() !== 'ready') return
       olderAsked = true
@@ -196,8 +197,11 @@ function OneChat(props: TranscriptProps) {
               <span class="sk" />
             </div>
           </Show>
-          <div ref={log} class="tx-log">
-            <For each={shown.shown()}>{(cell: TurnCell) => <TurnView cell={cell} ref={keepHeight} />}</For>
+          <Show when={!props.online && model.partial() && shown.before() === 0}>
+          <p class="tx-edge meta">{t('turn.notHere')}</p>
+        </Show>
+        <div ref={log} class="tx-log">
+            <For each={shown.shown()}>{(cell: TurnCell) => <TurnView cell={cell} ref={(element) => guessHeight(element, cell, Math.min(720, scroller.clientWidth))} />}</For>
           </div>
         </div>
         <Show when={away()}>
@@ -211,10 +215,10 @@ function OneChat(props: TranscriptProps) {
   )
 }
 
-function keepHeight(element: HTMLElement): void {
-  // The browser remembers the height of a section that it has drawn once; before that the number of its characters is the best guess.
-  queueMicrotask(() => {
-    const text = element.textContent?.length ?? 0
-    element.style.setProperty('--tx-h', `${Math.round(120 + text / 2.6)}px`)
-  })
+/**
+ * The browser remembers the height of a section that it has drawn once; before that it is guessed from what it holds: about 220 square
+ * pixels per character at reading size, and the frame around it.
+ */
+function guessHeight(element: HTMLElement, cell: TurnCell, width: number): void {
+  element.style.setProperty('--tx-h', `${Math.round(140 + (cell.length() * 220) / Math.max(200, width))}px`)
 }

@@ -56,7 +56,7 @@ function watchMiddle(page: Page): Promise<{ moved: () => Promise<number>; frames
   return page.evaluate(() => {
     const scroller = document.querySelector('.tx-scroll')!
     const box = scroller.getBoundingClientRect()
-    const element = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)!
+    const element = [...document.querySelectorAll('.tx-md > *, .tx-said')].find((block) => block.getBoundingClientRect().bottom > box.top + box.height / 2)!
     const top = element.getBoundingClientRect().top
     const state = { moved: 0, frames: 0 }
     Object.assign(window, { middle: state })
@@ -140,10 +140,10 @@ test('the steps fold when the turn ends and the answer that is read stays where 
 
 test('a long chat opens at its end; older turns come in above without moving the reader, down to the first question', async () => {
   const session = await newChat()
-  for (let i = 1; i <= 90; i++) await play(session, `Question ${i} [[say:Answer ${i}.\n\n${'Some text of it.\n\n'.repeat(i % 7)}]]`)
+  for (let i = 1; i <= 60; i++) await play(session, `Question ${i} [[say:Answer ${i}.\n\n${'Some text of it.\n\n'.repeat(i % 7)}]]`)
   const page = await open(session)
   await until(async () => (await toEnd(page)) <= 1, 'the chat opened at its end')
-  expect(await page.locator('.tx-turn').last().textContent()).toContain('Answer 90.')
+  expect(await page.locator('.tx-turn').last().textContent()).toContain('Answer 60.')
   const first = () => page.locator('.tx-said').first().textContent()
   await until(async () => {
     const moved = await page.evaluate(() => new Promise<number>((resolve) => {
@@ -151,7 +151,7 @@ test('a long chat opens at its end; older turns come in above without moving the
       scroller.scrollBy(0, -500)
       requestAnimationFrame(() => setTimeout(() => {
         const box = scroller.getBoundingClientRect()
-        const element = document.elementFromPoint(box.left + box.width / 2, box.top + 300)!
+        const element = [...document.querySelectorAll('.tx-md > *, .tx-said')].find((block) => block.getBoundingClientRect().bottom > box.top + 200)!
         const top = element.getBoundingClientRect().top
         let left = 12
         let most = 0
@@ -169,6 +169,6 @@ test('a long chat opens at its end; older turns come in above without moving the
   }, 'the first question is reached', 90_000)
   await page.locator('.tx-pill').click()
   await until(async () => (await toEnd(page)) <= 1, 'back at the end')
-  expect(await page.locator('.tx-turn').last().textContent()).toContain('Answer 90.')
+  expect(await page.locator('.tx-turn').last().textContent()).toContain('Answer 60.')
   seen.expectNone()
 })

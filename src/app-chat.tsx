@@ -46,6 +46,7 @@ export interface ChatPaneProps {
   onRename: (session: string, title: string) => void
   onDelete: (session: string) => void
   go: (path: string) => void
+  onWriting: (writing: boolean) => void
   handle: (handle: ChatHandle) => void
 }
 
@@ -228,6 +229,7 @@ export function ChatPane(props: ChatPaneProps) {
               onManage={() => props.go('/settings/connection')}
               onSent={() => view?.toEnd()}
               announce={notices.announce}
+              onWriting={props.onWriting}
               handle={(handle) => (box = handle)}
             />
           </Show>

@@ -3,6 +3,7 @@ import { t } from '../i18n'
 import type { ListEntry } from '../server/contract/listing'
 import { SettingsLinks } from './app-settings-links'
 import { SessionList } from './sessions/list'
+import { Banner } from './shell/banner'
 import type { BannerState } from './shell/banner-state'
 import { ConnectionMark } from './shell/connection'
 import { Sections } from './shell/sections'
@@ -30,6 +31,7 @@ export interface SideProps {
   onRename: (entry: ListEntry, title: string) => void
   onDelete: (entry: ListEntry) => void
   onUnavailable: (entry: ListEntry) => void
+  onRetry: () => void
   onFold: () => void
   /** On a rail the section of chats opens the list instead of going anywhere. */
   onChats: () => void
@@ -65,9 +67,11 @@ export function Side(props: SideProps) {
         >
           <h1 class="ttl grow">{props.settings ? t('set.title') : t('list.title')}</h1>
           <span class="conn">{props.host}</span>
-          <ConnectionMark connection={props.connection} banner={props.banner} />
         </Show>
       </div>
+      <Show when={props.phone}>
+        <Banner state={props.banner} savedAt={null} onRetry={() => props.onRetry()} />
+      </Show>
       <Show when={!props.phone}>
         <div class="find">
           <a class="b new" href="/new" aria-label={t('list.new')}>

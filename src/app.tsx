@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, ErrorBoundary, lazy, Match, on, onCleanup, Show, Suspense, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, ErrorBoundary, lazy, Match, on, onCleanup, Show, Suspense, Switch, untrack } from 'solid-js'
 import { t } from '../i18n'
 import type { ListEntry } from '../server/contract/listing'
 import type { ModelsStatus } from '../server/contract/models'
@@ -42,6 +42,7 @@ export function App(props: { parts: AppParts }) {
   const [look, setLook] = createSignal<Look>(parseLook(quickGet(parts.quick, LOOK_KEY)))
   const [status, setStatus] = createSignal<ModelsStatus>()
   const [skipped, setSkipped] = createSignal(false)
+  const [writing, setWriting] = createSignal(false)
   const [leaving, setLeaving] = createSignal<ListEntry | null>(null)
   let chat: ChatHandle | undefined
 
@@ -146,10 +147,10 @@ export function App(props: { parts: AppParts }) {
   )
   createEffect(() => {
     const load = parts.device.update()
-    // Never while a turn runs: the offer waits until it has ended.
+    // Never while somebody writes or a turn runs: the offer waits.
     const run = facts()?.run()
-    if (!load || (run && run.state !== 'settled')) return
-    onCleanup(notices.toast({ kind: 'plain', icon: 'refresh', stays: true, text: t('net.update.ready'), action: { label: t('net.update.load'), run: load } }))
+    if (!load || writing() || (run && run.state !== 'settled')) return
+    onCleanup(untrack(() => notices.toast({ kind: 'plain', icon: 'refresh', stays: true, text: t('net.update.ready'), action: { label: t('net.update.load'), run: load } })))
   })
 
   const rename = async (id: string, title: string) => {
@@ -246,6 +247,7 @@ export function App(props: { parts: AppParts }) {
                   onRename={(one, title) => void rename(one.id, title)}
                   onDelete={setLeaving}
                   onUnavailable={(one) => notices.toast({ kind: 'plain', icon: 'cloud-off', text: t('list.notHere.why', { title: one.title }) })}
+                  onRetry={() => parts.sync.retryNow()}
                   onFold={fold}
                   onChats={() => setListOpen(!listOpen())}
                 />
@@ -273,6 +275,7 @@ export function App(props: { parts: AppParts }) {
                         onRename={(id, title) => void rename(id, title)}
                         onDelete={(id) => setLeaving(list().entries.get(id) ?? null)}
                         go={router.go}
+                        onWriting={setWriting}
                         handle={(handle) => (chat = handle)}
                       />
                     }

@@ -45,6 +45,8 @@ export interface ComposerProps {
   onManage: () => void
   onSent: () => void
   announce: (text: string) => void
+  /** Somebody is in the middle of writing. */
+  onWriting?: (writing: boolean) => void
   handle?: (handle: ComposerHandle) => void
 }
 
@@ -76,6 +78,8 @@ export function Composer(props: ComposerProps) {
       },
     ),
   )
+  createEffect(() => props.onWriting?.(focused() && text() !== ''))
+  onCleanup(() => props.onWriting?.(false))
   // A stop is asked once; the next run starts with a fresh button.
   createEffect(() => {
     if (!props.run) setStopAsked(false)

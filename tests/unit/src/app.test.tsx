@@ -2,10 +2,11 @@ import { render } from 'solid-js/web'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ListEntry } from '../../../server/contract/listing'
 import type { ModelsStatus } from '../../../server/contract/models'
+import type { Turn } from '../../../server/contract/session'
 import { App } from '../../../src/app'
 import { ProblemError, type Backend } from '../../../src/backend/port'
 import { makeDrafts } from '../../../src/composer/drafts'
-import { makeFakeSync, type FakeSync } from '../../support/fake-sync'
+import { emptyValue, makeFakeSync, type FakeSync } from '../../support/fake-sync'
 
 let dispose: (() => void) | undefined
 afterEach(() => {
@@ -34,7 +35,8 @@ const nothing: ModelsStatus = {
 }
 const connected: ModelsStatus = { ...nothing, completed: true, default: { provider: 'scripted', id: 'scripted' }, default_source: 'page' }
 
-function show(options: { path?: string; status?: ModelsStatus; entries?: ListEntry[]; saved?: (id: string) => boolean } = {}) {
+function show(options: { path?: string; status?: ModelsStatus; entries?: ListEntry[]; saved?: (id: string) => boolean; update?: boolean } = {}) {
+  let loads = 0
   history.replaceState(null, '', options.path ?? '/')
   const quick = new Map<string, string>()
   const sync: FakeSync = makeFakeSync(options.saved)
@@ -73,7 +75,7 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
           sync, backend, mintKey, later, quick: quickShelf, host: 'box.example',
           drafts: makeDrafts({ shelf: { read: () => Promise.resolve(''), write: () => Promise.resolve() }, quick: quickShelf, now: Date.now, mintKey, later }),
           Transcript: (props) => <p>transcript of {props.chat.session}</p>,
-          device: { install: () => 'no', askInstall: () => undefined, offline: () => 'none', used: () => Promise.resolve(null), update: () => null, copy: () => Promise.resolve(true) },
+          device: { install: () => 'no', askInstall: () => undefined, offline: () => 'none', used: () => Promise.resolve(null), update: () => (options.update ? () => void loads++ : null), copy: () => Promise.resolve(true) },
         }}
       />
     ),
@@ -81,6 +83,7 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
   )
   return {
     sync, calls, host,
+    loads: () => loads,
     text: () => host.textContent ?? '',
     called: (name: string) => calls.filter((call) => call[0] === name).map((call) => call[1]),
     refuse: (name: string | null) => {
@@ -173,5 +176,42 @@ describe('the page', () => {
     expect(page.called('POST /api/session/delete')).toEqual([])
     ;[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Delete')!.dispatchEvent(new MouseEvent('click', { bubbles: true }))
     await settle(() => page.called('POST /api/session/delete').length === 1)
+  })
+})
+
+describe('a new build', () => {
+  const offers = (page: ReturnType<typeof show>) => page.text().split('A new version is ready').length - 1
+
+  test('is offered once, and loaded when asked', async () => {
+    const page = show({ update: true })
+    await settle()
+    expect(offers(page)).toBe(1)
+    page.button(/Load it/)!.click()
+    expect(page.loads()).toBe(1)
+  })
+
+  test('waits while somebody writes and while a turn runs', async () => {
+    const page = show({ update: true, path: '/session/ses_1' })
+    await settle()
+    expect(offers(page)).toBe(1)
+    const value = emptyValue()
+    const turn = (state: 'running' | 'settled'): Turn => ({
+      id: 'trn_1', row: 'row_1', pos: '11', source: 'person', admittedAt: 1, seq: 1,
+      runs: [{ id: 'run_1', turn: 'trn_1', generation: 1, attempt: 1, cause: 'sent', agent: { kind: 'scripted', name: 's' }, model: null, startedAt: 1, state }],
+    })
+    value.turns.set('trn_1', turn('running'))
+    value.rows.set('row_1', { id: 'row_1', n: 1, turn: 'trn_1', pos: '11', seq: 1, at: 1, state: 'done', kind: 'user', source: 'person', text: 'Go' })
+    value.order.push('row_1')
+    page.sync.chat('ses_1').set({ value })
+    expect(offers(page)).toBe(0)
+    value.turns.set('trn_1', turn('settled'))
+    page.sync.chat('ses_1').set({ value })
+    expect(offers(page)).toBe(1)
+    const box = page.host.querySelector('textarea')!
+    box.focus()
+    box.dispatchEvent(new FocusEvent('focusin', { bubbles: true }))
+    box.value = 'In the middle of'
+    box.dispatchEvent(new Event('input', { bubbles: true }))
+    expect(offers(page)).toBe(0)
   })
 })

@@ -142,7 +142,7 @@ export function ChatPane(props: ChatPaneProps) {
     <>
       <ChatBar
         parts={props.parts}
-        title={head()?.title || props.entry?.title || t('list.untitled')}
+        title={head()?.title || props.entry?.title || (state() === 'loading' ? t('session.loading') : t('list.untitled'))}
         session={session()}
         workspace={head()?.workspace ?? props.entry?.workspace ?? null}
         phone={props.phone}

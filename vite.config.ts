@@ -11,13 +11,15 @@ const pack = JSON.parse(readFileSync(new URL('./package.json', import.meta.url),
 /** Packages of `dependencies` stay outside the bundle (the database driver brings binaries); all else is in it, because reading many small files is half of a start. */
 const outside = [...builtinModules, /^node:/, ...Object.keys(pack.dependencies).map((name) => new RegExp(`^${name}(/|$)`))]
 
+const dist = process.env.TALARIA_DIST ?? 'dist'
+
 export default defineConfig({
   plugins: [solid(), licences(), serviceWorker(), compressed()],
   define: { __VERSION__: JSON.stringify(pack.version) },
   environments: {
     client: {
       build: {
-        outDir: 'dist/client',
+        outDir: `${dist}/client`,
         emptyOutDir: true,
         target: 'es2022',
         // Newer than the script target: light-dark() and nesting must reach the browser as written.
@@ -31,7 +33,7 @@ export default defineConfig({
       consumer: 'server',
       build: {
         ssr: true,
-        outDir: 'dist/server',
+        outDir: `${dist}/server`,
         emptyOutDir: true,
         target: 'node20',
         minify: false,

@@ -1,7 +1,7 @@
 // What a fresh clone lacks is fetched or built here, once, with plain Node: nothing of this file may import a package.
 import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,8 +21,8 @@ export function run(program, args, env = process.env) {
   return done.status ?? 1
 }
 
-export function must(program, args, words) {
-  if (run(program, args) !== 0) giveUp(words)
+export function must(program, args, words, env = process.env) {
+  if (run(program, args, env) !== 0) giveUp(words)
 }
 
 export function ensureNode() {
@@ -61,10 +61,14 @@ export function ensureBuilt() {
   const stamp = at('dist', '.inputs')
   if (stampIs(stamp, wanted)) return
   console.log('Building…')
-  rmSync(at('dist'), { recursive: true, force: true })
-  must(process.execPath, [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', '--app', '--logLevel', 'warn'], 'The build failed. See the lines above.')
-  mkdirSync(at('dist'), { recursive: true })
-  writeFileSync(stamp, wanted)
+  // Built beside the old one and swapped in whole: a build that fails leaves what was there.
+  const next = `dist.${process.pid}`
+  rmSync(at(next), { recursive: true, force: true })
+  must(process.execPath, [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', '--app', '--logLevel', 'warn'], 'The build failed. See the lines above.', { ...process.env, TALARIA_DIST: next })
+  writeFileSync(at(next, '.inputs'), wanted)
+  if (existsSync(at('dist'))) renameSync(at('dist'), at(`${next}.old`))
+  renameSync(at(next), at('dist'))
+  rmSync(at(`${next}.old`), { recursive: true, force: true })
 }
 
 function onPath(names) {

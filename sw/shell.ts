@@ -5,6 +5,8 @@ export interface ShellFile { url: string; revision: string | null }
 const PREFIX = 'talaria-shell-'
 /** A page that is loading or frozen may be slow to say of which build it is, ms. */
 const ASK_MS = 3000
+/** How often it is asked again before the matter is left to the next page that starts. */
+const ROUNDS = 3
 
 /**
  * The files of this build, kept from the first visit on, in a cache of their own (law 12). Older builds' caches stay while a page of
@@ -52,31 +54,29 @@ export class Shell {
     return fetch(request)
   }
 
-  /** Removes the caches of builds that no open page is of. When a page does not answer, everything stays. */
+  /** Removes the caches of builds that no open page is of. While a page does not say of which it is, everything stays. */
   async clean(): Promise<void> {
-    const old = (await shellCaches()).filter((name) => name !== this.cacheName())
-    if (old.length === 0) return
-    const pages = await this.scope.clients.matchAll({ type: 'window', includeUncontrolled: true })
-    const files = await Promise.all(pages.map(buildOf))
-    if (files.includes(null)) return
-    for (const name of old) {
-      const cache = await caches.open(name)
-      const used = await Promise.all(files.map(async (file) => (await this.mine(file!)) === false && (await cache.match(file!)) !== undefined))
-      if (!used.includes(true)) await caches.delete(name)
+    for (let round = 0; round < ROUNDS; round++) {
+      const old = (await shellCaches()).filter((name) => name !== this.name)
+      if (old.length === 0) return
+      const pages = await this.scope.clients.matchAll({ type: 'window', includeUncontrolled: true })
+      const files = await Promise.all(pages.map(buildOf))
+      // A page that is just closing is still listed, and answers no more.
+      if (files.includes(null)) continue
+      const foreign: string[] = []
+      for (const file of files) if (file && !(await this.controller.matchPrecache(file))) foreign.push(file)
+      for (const name of old) {
+        const cache = await caches.open(name)
+        const used = await Promise.all(foreign.map((file) => cache.match(file)))
+        if (used.every((found) => !found)) await caches.delete(name)
+      }
+      return
     }
-  }
-
-  private async mine(file: string): Promise<boolean> {
-    return (await this.controller.matchPrecache(file)) !== undefined
-  }
-
-  private cacheName(): string {
-    return this.controller.strategy.cacheName
   }
 }
 
 async function shellCaches(): Promise<string[]> {
-  return (await caches.keys()).filter((name) => name.includes(PREFIX))
+  return (await caches.keys()).filter((name) => name.startsWith(PREFIX))
 }
 
 /** The address of the script that a page runs, which names its build; null when it does not say. */

@@ -81,6 +81,14 @@ export class ChatPart implements OpenChat {
     void this.reading.then(() => this.catchUp())
   }
 
+  /** Brings the copy up to date without a stream, and closes. For a chat that nobody looks at. */
+  async refreshCopy(): Promise<void> {
+    await this.read()
+    if (this.phase === 'ready') await this.catchUp()
+    await this.flush()
+    this.close()
+  }
+
   private async read(): Promise<void> {
     const copies = this.shared.copies()
     const found = await copies?.page(this.session)

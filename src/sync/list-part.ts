@@ -11,7 +11,7 @@ const LIST_PAGE = 100
 /** The list is asked for again this long after a failure on a connection that stands, ms. */
 const AGAIN_MS = 1000
 /** Changes of the list are written together, ms. */
-const WRITE_MS = 1000
+const WRITE_MS = 300
 
 /**
  * The list of chats, kept in step with the server: entries from the copy, then what changed, then live. An entry is replaced only by one with a
@@ -38,6 +38,7 @@ export class ListPart {
     private readonly changed: () => void,
     /** The server named chats that are deleted. */
     private readonly gone: (sessions: string[]) => void,
+    private readonly renewed: (entry: ListEntry) => void,
   ) {
     this.request = new OneRequest(shared.clock)
   }
@@ -162,6 +163,7 @@ export class ListPart {
     if (held && held.rev >= entry.rev) return
     this.entries.set(entry.id, entry)
     this.dirty.set(entry.id, entry)
+    this.renewed(entry)
   }
 
   private drop(ids: string[]): void {

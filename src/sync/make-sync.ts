@@ -5,6 +5,7 @@ import type { Cursor } from '../../server/contract/wire'
 import { verdictOf } from './answers'
 import { ChatPart } from './chat-part'
 import type { Clock, Surroundings } from './clock'
+import { CopyRefresh } from './copy-refresh'
 import { makeHiddenPoll } from './hidden-poll'
 import { makeLink, type Asked, type Frame } from './link'
 import { ListPart } from './list-part'
@@ -54,8 +55,18 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     hears: (session) => hears === session,
     lastGood: () => link.lastGood(),
   }
-  const list = new ListPart(shared, tellList, (sessions) => {
-    for (const session of sessions) forget(session)
+  const list: ListPart = new ListPart(
+    shared,
+    tellList,
+    (sessions) => {
+      for (const session of sessions) forget(session)
+    },
+    (entry) => shared.connected() && refresh.consider(entry),
+  )
+  const refresh = new CopyRefresh(shared, {
+    entries: () => list.value().entries,
+    kept: (session) => savedChats.has(session) && chat?.session !== session,
+    refresh: (session) => new ChatPart(shared, session, { saved: () => undefined, gone: () => forget(session), closed: () => undefined }).refreshCopy(),
   })
   const link = makeLink({
     clock,
@@ -87,6 +98,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     if (connection.state !== 'connected') {
       if (hears !== undefined) {
         hears = undefined
+        refresh.stop()
         list.lost()
         chat?.lost()
       }
@@ -110,6 +122,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     }
     link.pause()
     hears = undefined
+    refresh.stop()
     copies?.close()
     copies = null
     store = named
@@ -139,6 +152,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     if (saved.ok) for (const id of saved.value) savedChats.add(id)
     void list.write()
     chat?.copiesOpened()
+    if (shared.connected()) refresh.look()
   }
 
   function onRegistered(asked: Asked): void {
@@ -146,6 +160,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     hears = asked.session
     list.registered(asked)
     chat?.registered(asked)
+    refresh.look()
   }
 
   function onFrame(frame: Frame): void {
@@ -200,6 +215,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     }
     link.pause()
     hears = undefined
+    refresh.stop()
     list.lost()
     chat?.lost()
     flush()
@@ -269,6 +285,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
       link.pause()
       chat?.close()
       list.stop()
+      refresh.stop()
       for (const end of ends) end()
       void written.then(() => open?.close())
     },

@@ -1,16 +1,17 @@
 import approvals from './en/approvals'
 import composer from './en/composer'
-import connect from './en/connect'
 import connection from './en/connection'
 import sessions from './en/sessions'
-import settings from './en/settings'
 import shell from './en/shell'
 import time from './en/time'
 import transcript from './en/transcript'
 import { makeTranslate, type Pack } from './translate'
 
-/** English, the typed base of every other catalogue; one file per surface. */
-export const en = { ...approvals, ...composer, ...connect, ...connection, ...sessions, ...settings, ...shell, ...time, ...transcript } as const satisfies Pack
+/**
+ * English, the typed base of every other catalogue, one file per surface. These are the surfaces of the first paint; what is opened later
+ * brings its words along (`settings.ts`).
+ */
+export const en = { ...approvals, ...composer, ...connection, ...sessions, ...shell, ...time, ...transcript } as const satisfies Pack
 
 export type Catalogue = typeof en
 export type MessageKey = keyof Catalogue

@@ -120,7 +120,7 @@ export function ChatPane(props: ChatPaneProps) {
       await props.parts.backend.call('POST /api/session/update', { session_id: id, model: chosen.id, model_provider: chosen.provider })
       if (live()) notices.toast({ kind: 'plain', text: t('composer.model.kept') })
     } catch (error) {
-      notices.toast({ kind: 'bad', text: t('set.models.default.failed', { reason: reasonOf(error) }) })
+      notices.toast({ kind: 'bad', text: t('composer.model.notChanged', { reason: reasonOf(error) }) })
     }
   }
   const decide = async (request: OpenApproval, kind: 'once' | 'deny') => {

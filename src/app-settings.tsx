@@ -1,5 +1,5 @@
 import { createEffect, createResource, createSignal, Match, on, Show, Suspense, Switch } from 'solid-js'
-import { t } from '../i18n'
+import { t } from '../i18n/settings'
 import type { ModelsStatus } from '../server/contract/models'
 import type { ModelRef } from '../server/contract/session'
 import type { AppParts } from './app-parts'

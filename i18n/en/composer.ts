@@ -22,6 +22,8 @@ export default {
   'composer.model.empty': 'No models are known yet',
   'composer.model.manage': 'Connect another model',
   'composer.model.scripted': 'Scripted, no model',
+  'composer.model.tag': 'Scripted',
+  'composer.model.notChanged': 'Not changed: {reason}',
   'composer.model.failed': 'The models could not be read: {reason}',
   'composer.model.kept': 'The model changes with the next message',
   'composer.workspace': 'Workspace: {path}',

@@ -63,7 +63,6 @@ export default {
   'connect.try.title': 'Just look around',
   'connect.try.text': 'A scripted agent plays prepared replies with thoughts, steps and a permission. It is not a model and knows nothing.',
   'connect.try': 'Try it',
-  'connect.tag.scripted': 'Scripted',
   'connect.failed': 'Not connected: {reason}',
   'connect.status.failed': 'What is set up could not be read: {reason}',
   'connect.offline': 'The server cannot be reached, so nothing can be connected now.',

@@ -1,9 +1,5 @@
 /** Settings: connection, look, this device. */
 export default {
-  'set.title': 'Settings',
-  'set.connection': 'Models',
-  'set.look': 'Look',
-  'set.list': 'Settings',
   'set.look.lead': 'Kept on this device.',
   'set.mode': 'Mode',
   'set.mode.light': 'Light',
@@ -56,6 +52,5 @@ export default {
   'set.models.remove.text': 'Its key is deleted from the server. Chats that used it stay and need another model to go on.',
   'set.models.removed': 'Removed',
   'set.models.remove.failed': 'Not removed: {reason}',
-  'set.models.default.failed': 'Not changed: {reason}',
   'set.models.count': { one: '{n} model', other: '{n} models' },
 } as const

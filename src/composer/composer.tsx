@@ -257,7 +257,7 @@ export function Composer(props: ComposerProps) {
             aria-label={props.model ? t('composer.model.name', { model: props.model.id }) : t('composer.model.none')}
             onClick={() => setModels(!models())}
           >
-            <span>{props.scripted ? t('connect.tag.scripted') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
+            <span>{props.scripted ? t('composer.model.tag') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
             <Icon name="chevron-down" size="s" />
           </button>
           <button type="submit" class="go" aria-disabled={primary().act === 'off' ? 'true' : undefined} aria-label={primary().name} title={primary().name}>

@@ -1,5 +1,5 @@
 import { createSignal, For, Show, type JSX } from 'solid-js'
-import { t } from '../../i18n'
+import { t } from '../../i18n/settings'
 import type { HermesModel, LocalServer, ModelsStatus, SetupAnswer } from '../../server/contract/models'
 import '../styles/connect.css'
 import { reasonOf } from '../shell/reason'
@@ -85,7 +85,7 @@ export function FirstScreen(props: FirstProps) {
               <section class="try" aria-label={t('connect.try.title')}>
                 <div class="grow">
                   <b>
-                    {t('connect.try.title')} <span class="tag">{t('connect.tag.scripted')}</span>
+                    {t('connect.try.title')} <span class="tag">{t('composer.model.tag')}</span>
                   </b>
                   <p class="meta">{t('connect.try.text')}</p>
                 </div>

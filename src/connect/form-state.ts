@@ -1,4 +1,4 @@
-import { t } from '../../i18n'
+import { t } from '../../i18n/settings'
 import type { Connection, ConnectionFailure, Preset } from '../../server/contract/models'
 
 /** What stands in the form. */

@@ -1,5 +1,5 @@
 import { createMemo, createSignal, createUniqueId, For, Show } from 'solid-js'
-import { t } from '../../i18n'
+import { t } from '../../i18n/settings'
 import type { Connection, ModelsStatus, Preset, ProbeAnswer, SetupAnswer } from '../../server/contract/models'
 import { reasonOf } from '../shell/reason'
 import { Button } from '../ui/button'

@@ -1,5 +1,5 @@
 import { Show } from 'solid-js'
-import { t } from '../../i18n'
+import { t } from '../../i18n/settings'
 import { bytes } from '../../i18n/format'
 import { Button } from '../ui/button'
 

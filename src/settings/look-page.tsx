@@ -1,5 +1,5 @@
 import { For, type JSX } from 'solid-js'
-import { t, type MessageKey } from '../../i18n'
+import { t, type MessageKey } from '../../i18n/settings'
 import { Choice, Switch } from '../ui/choice'
 import { createMedia } from '../ui/media'
 import { SKINS, type Look } from './look'

@@ -1,5 +1,5 @@
 import { createSignal, For, Show, type JSX } from 'solid-js'
-import { t } from '../../i18n'
+import { t } from '../../i18n/settings'
 import type { Connection, ModelsAnswer, ModelsStatus } from '../../server/contract/models'
 import type { ModelRef } from '../../server/contract/session'
 import { reasonOf } from '../shell/reason'
@@ -30,7 +30,7 @@ export function ModelsPage(props: ModelsProps) {
       await props.onDefault({ provider, id: model })
       notices.announce(t('shell.saved'))
     } catch (error) {
-      notices.toast({ kind: 'bad', text: t('set.models.default.failed', { reason: reasonOf(error) }) })
+      notices.toast({ kind: 'bad', text: t('composer.model.notChanged', { reason: reasonOf(error) }) })
     }
   }
   const remove = async (connection: Connection) => {

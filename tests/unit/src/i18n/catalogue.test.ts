@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { en, t } from '../../../../i18n'
+import { t } from '../../../../i18n'
+import { en } from '../../../../i18n/settings'
 import { age, bytes, clock, duration, running } from '../../../../i18n/format'
 import { makeTranslate } from '../../../../i18n/translate'
 

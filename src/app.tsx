@@ -15,6 +15,7 @@ import { listenForKeys } from './shell/keys'
 import { reasonOf } from './shell/reason'
 import { createRouter } from './shell/route'
 import { createChatList, createConnection, createOpenChat } from './sync/reactive'
+import { Busy } from './ui/busy'
 import { createMedia } from './ui/media'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
 import { onDemand } from './ui/on-demand'
@@ -41,6 +42,7 @@ export function App(props: { parts: AppParts }) {
   const [marks, setMarks] = createSignal(parseMarks(quickGet(parts.quick, KEYS.marks)))
   const [look, setLook] = createSignal<Look>(parseLook(quickGet(parts.quick, LOOK_KEY)))
   const [status, setStatus] = createSignal<ModelsStatus>()
+  const [asked, setAsked] = createSignal(false)
   const [skipped, setSkipped] = createSignal(false)
   const [writing, setWriting] = createSignal(false)
   const [leaving, setLeaving] = createSignal<ListEntry | null>(null)
@@ -86,6 +88,7 @@ export function App(props: { parts: AppParts }) {
     } catch {
       // Nothing is known without the server; the composer does not pretend otherwise.
     }
+    setAsked(true)
   }
   createEffect(
     on(
@@ -96,10 +99,10 @@ export function App(props: { parts: AppParts }) {
     ),
   )
   const known = () => status()?.completed ?? (quickGet(parts.quick, KEYS.connected) === '1' || list().entries.size > 0)
-  const first = () => {
-    const name = router.route().name
-    return status() && !status()!.completed && !skipped() && list().state === 'ready' && list().entries.size === 0 && (name === 'home' || name === 'new') ? status() : undefined
-  }
+  const fresh = () => router.route().name === 'home' || router.route().name === 'new'
+  /** A first visit, before it is known whether the first screen is needed: nothing is shown that would be taken back. */
+  const looking = () => fresh() && !asked() && !known() && connection().state !== 'offline'
+  const first = () => (status()?.completed === false && !skipped() && list().state === 'ready' && list().entries.size === 0 && fresh() ? status() : undefined)
   const connect: ConnectActions = {
     status: () => parts.backend.call('GET /api/onboarding/status', {}),
     probe: (input) => parts.backend.call('POST /api/onboarding/probe', input),
@@ -280,6 +283,12 @@ export function App(props: { parts: AppParts }) {
                       />
                     }
                   >
+                    <Match when={looking()}>
+                      <p class="hollow looking" role="status">
+                        <Busy />
+                        {t('home.looking')}
+                      </p>
+                    </Match>
                     <Match when={router.route().name === 'missing'}>
                       <Hollow icon="search" title={t('shell.notFound.title')} text={t('shell.notFound.text')}>
                         <a class="b out" href="/">

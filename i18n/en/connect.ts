@@ -24,7 +24,6 @@ export default {
   'connect.check.model': 'Model {model}',
   'connect.check.key': 'A key is set',
   'connect.check.noKey': 'No key is needed',
-  'connect.looking': 'Looking for model servers on this machine',
   'connect.form.title': 'Or a model provider',
   'connect.form.title.only': 'Connect a model',
   'connect.form.name': 'Provider',

@@ -41,6 +41,7 @@ export default {
   'home.suggest.notes': 'Write a short summary of the newest files as notes.md',
   'home.model': '{model} is connected, taken from your Hermes Agent configuration. It runs on the built-in agent.',
   'home.scripted': 'The scripted agent answers: it plays prepared replies and knows nothing.',
+  'home.looking': 'Looking for models on this machine',
   'home.noModel': 'No model is connected yet.',
   'home.connect': 'Connect one',
   'home.change': 'Change',

@@ -3,7 +3,6 @@ import { t } from '../../i18n/settings'
 import type { HermesModel, LocalServer, ModelsStatus, SetupAnswer } from '../../server/contract/models'
 import '../styles/connect.css'
 import { reasonOf } from '../shell/reason'
-import { Busy } from '../ui/busy'
 import { Button } from '../ui/button'
 import { Icon, Wing } from '../ui/icon'
 import { ConnectForm } from './form'
@@ -215,16 +214,5 @@ function Found(props: { name: string; about: string; code?: boolean; action: JSX
       </header>
       {props.children}
     </section>
-  )
-}
-
-/** Shown while what is set up is being asked for. */
-export function FirstLoading() {
-  return (
-    <p class="looking hollow" role="status">
-      <span>
-        <Busy /> {t('connect.looking')}
-      </span>
-    </p>
   )
 }

@@ -35,7 +35,7 @@ async function open(size: object): Promise<Page> {
 
 const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true })
 const send = async (page: Page, text: string) => {
-  const fresh = page.getByRole('button', { name: 'New chat' })
+  const fresh = page.getByRole('button', { name: 'New chat' }).or(page.getByRole('link', { name: 'New chat' }))
   await until(async () => (await box(page).isVisible()) || (await fresh.isVisible()), 'the message box or the list is there')
   if (!(await box(page).isVisible())) await fresh.click()
   await box(page).fill(text)

@@ -7,6 +7,8 @@ import type { RowCell } from './model'
 const AT_ONCE = 6_000
 const SLICE = 2_000
 const MANY_BLOCKS = 48
+/** After this long without growth everything that has come is drawn. */
+const REST_MS = 150
 
 /**
  * Keeps an element filled with the drawn text of a row, as long as its owner lives. Growth goes straight into the block parser; text that
@@ -21,6 +23,7 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
   let finished = false
   let stopSlices: (() => void) | null = null
   let patient = !first
+  let resting: ReturnType<typeof setTimeout> | undefined
 
   // Blocks of a long answer that are out of sight cost nothing (packages.md §8).
   const measure = () => into.classList.toggle('tx-long', into.childElementCount > MANY_BLOCKS)
@@ -51,6 +54,8 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     markdown.push(waiting)
     waiting = ''
     measure()
+    clearTimeout(resting)
+    if (!final) resting = setTimeout(() => markdown.rest(), REST_MS)
   }
   const restart = () => {
     stopSlices?.()
@@ -76,5 +81,8 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     if (known.length + text.length === length) add(text)
     else if (known.length < length) add(cell.current().text.slice(known.length))
   }))
-  onCleanup(() => stopSlices?.())
+  onCleanup(() => {
+    stopSlices?.()
+    clearTimeout(resting)
+  })
 }

@@ -10,7 +10,9 @@ export function StepLabel(props: { row: Row }) {
     <span class="tx-label">
       <Switch>
         <Match when={props.row.kind === 'thought'}>{props.row.state === 'live' ? t('step.thinking') : t('step.thought')}</Match>
-        <Match when={props.row.kind === 'question'}>{questionLabel(props.row as QuestionRow)}</Match>
+        <Match when={props.row.kind === 'question'}>
+          <span class="tx-target">{questionLabel(props.row as QuestionRow)}</span>
+        </Match>
         <Match when={props.row.kind === 'tool'}>
           <ToolLabel row={props.row as ToolRow} />
         </Match>
@@ -31,7 +33,7 @@ function ToolLabel(props: { row: ToolRow }) {
           {target()}
         </span>{' '}
       </Show>
-      <Show when={endOf(props.row)}>{(end) => <span class={end().bad ? 'bad' : 'm3'}>{end().words}</span>}</Show>
+      <Show when={endOf(props.row)}>{(end) => <span class={`tx-end ${end().bad ? 'bad' : 'm3'}`}>{end().words}</span>}</Show>
     </>
   )
 }

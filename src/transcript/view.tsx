@@ -56,7 +56,7 @@ function OneChat(props: TranscriptProps) {
     now: createClock(() => (props.now ?? Date.now)()),
     slices: makeSlices(nextFrame, () => performance.now()),
     onCode: createHighlights((text, language) => import('./worker-colourer').then(({ workerColourer }) => workerColourer(text, language))),
-    choices: new Map(),
+    choices: choicesOf(chat.session),
     readsIn: (element) => owner?.readsIn(element) ?? false,
     newest,
   }
@@ -213,6 +213,15 @@ function OneChat(props: TranscriptProps) {
       </div>
     </SurroundingsContext.Provider>
   )
+}
+
+const allChoices = new Map<string, Map<string, boolean>>()
+
+/** What a person opened or folded in a chat, for as long as the page lives. */
+function choicesOf(session: string): Map<string, boolean> {
+  const known = allChoices.get(session) ?? new Map<string, boolean>()
+  allChoices.set(session, known)
+  return known
 }
 
 /**

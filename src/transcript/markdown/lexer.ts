@@ -11,16 +11,26 @@ export interface Lexed {
   labels: Set<string>
 }
 
+const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u
+
 /** Marks that end a bare address in CJK text; the lexer knows only the ASCII ones. */
 const CJK_END = /[、。，．；：？！（）「」『』【】《》〈〉…]/
 
 /**
- * GitHub's Markdown with three local rules (spec/frontend.md §3.2): a single newline breaks the line (an option), `_` is literal because
- * agents write paths and names, and a bare address ends where CJK punctuation begins.
+ * GitHub's Markdown with a few local rules (spec/frontend.md §3.1): a single newline breaks the line (an option), `_` is literal because
+ * agents write paths and names, a bare address ends where CJK punctuation begins, and bold text may end in it.
  */
 class Rules extends Tokenizer {
   override emStrong(src: string, masked: string, before?: string): Tokens.Em | Tokens.Strong | undefined {
-    return src.charCodeAt(0) === 95 ? undefined : super.emStrong(src, masked, before)
+    if (src.charCodeAt(0) === 95) return undefined
+    return super.emStrong(src, masked, before) ?? this.#strongInCjk(src, before)
+  }
+
+  /** Text without blanks between words has bold parts that end in punctuation (`**注意：**请`), where the general rule sees no end. */
+  #strongInCjk(src: string, before?: string): Tokens.Strong | undefined {
+    const found = /^\*\*(?![\s*])([^*\n]*[^\s*])\*\*(?!\*)/.exec(src)
+    if (!found || !(CJK.test(src[found[0].length] ?? '') || CJK.test(before ?? ''))) return undefined
+    return { type: 'strong', raw: found[0], text: found[1]!, tokens: this.lexer.inlineTokens(found[1]!) }
   }
 
   override url(src: string): Tokens.Link | undefined {

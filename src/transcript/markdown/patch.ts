@@ -1,4 +1,5 @@
 import type { Token, Tokens } from 'marked'
+import { levelOf } from './headings'
 import { renderBlock, renderItem, renderListShell, type Drawing } from './render'
 import { renderRow, tableBody } from './table'
 
@@ -37,6 +38,7 @@ export function patch(drawing: Drawing, into: Element, drawn: readonly Drawn[], 
 
 function keyOf(token: Token): string {
   const source = token.type === 'list' ? `${String((token as Tokens.List).loose)}${token.raw}` : token.raw
+  if (token.type === 'heading') return `heading ${levelOf(token)}:${source}`
   return `${token.type}:${token.type === 'paragraph' ? source.replace(/\n+$/, '') : source}`
 }
 

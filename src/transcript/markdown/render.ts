@@ -1,5 +1,6 @@
 import type { Token, Tokens } from 'marked'
 import { renderCode } from './code'
+import { levelOf } from './headings'
 import { renderInline, type MarkdownWords } from './inline'
 import { renderTable } from './table'
 
@@ -13,7 +14,7 @@ export interface Drawing {
 
 /**
  * Nodes for block tokens. Only `createElement`, text and plain attributes: there is no HTML string, so nothing to sanitize and no
- * Trusted Types sink (law 11). HTML in the text is shown as it is written. Headings start at h3, because a question is the h2 of its turn.
+ * Trusted Types sink (law 11). HTML in the text is shown as it is written. Headings have the level that `levelHeadings` gave them.
  */
 export function renderBlocks(drawing: Drawing, tokens: readonly Token[], into: Node): void {
   for (const token of tokens) {
@@ -28,7 +29,7 @@ export function renderBlock(drawing: Drawing, token: Token): Element | null {
   switch (token.type) {
     case 'heading': {
       const heading = token as Tokens.Heading
-      const node = prose(drawing, `h${Math.min(6, heading.depth + 2)}`, heading.tokens)
+      const node = prose(drawing, `h${levelOf(token)}`, heading.tokens)
       node.className = `tx-h${heading.depth}`
       return node
     }

@@ -1,6 +1,7 @@
 import type { Token } from 'marked'
 import { closeMarks } from './close-marks'
 import { readInfo, renderCode, type CodeNodes } from './code'
+import { levelHeadings, NO_HEADING, type HeadingState } from './headings'
 import { lex, type Definitions } from './lexer'
 import { patch, type Drawn } from './patch'
 import { renderBlock, type Drawing, type MarkdownWords } from './render'
@@ -14,6 +15,8 @@ import { makeSegmenter } from './segments'
 export interface Markdown {
   /** `more`: another piece follows at once, so that what is open need not be drawn yet. */
   push: (text: string, more?: boolean) => void
+  /** Draws what waits because a long open piece is not drawn with every delta; for when no delta comes for a while. */
+  rest: () => void
   /** The text is complete. Nothing may follow. */
   finish: () => void
   /** Characters lexed so far: what the test of linear cost counts. */
@@ -28,7 +31,7 @@ export interface MarkdownOptions {
 }
 
 /** A piece that was drawn for good but names a label: a definition that comes later redraws it. */
-interface Pending { raw: string; labels: Set<string>; nodes: Element[] }
+interface Pending { raw: string; labels: Set<string>; nodes: Element[]; headings: HeadingState }
 
 /** Above this length an open piece is drawn anew only when it has grown by a part of itself, so that text without a cut stays linear. */
 const EAGER = 4096
@@ -43,6 +46,9 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
   let drawn: Drawn[] = []
   let drawnLength = 0
   let fence: { nodes: CodeNodes; lines: number; text: Text; tail: Text; language: string } | null = null
+  /** Of what is closed, and of it with the open piece. */
+  let headings = NO_HEADING
+  let headingsOpen = NO_HEADING
   let carried = ''
   let work = 0
   let finished = false
@@ -50,6 +56,7 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
   const draw = (text: string, final: boolean) => {
     work += text.length
     const lexed = lex(text, definitions)
+    headingsOpen = levelHeadings(lexed.tokens, headings)
     changeProvisional(final ? {} : lexed.defined, lexed.defined)
     drawn = patch(drawing, into, drawn, lexed.tokens)
     drawnLength = text.length
@@ -74,6 +81,7 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
       if (![...tags].some((tag) => piece.labels.has(tag))) continue
       work += piece.raw.length
       const tokens = lex(piece.raw, { ...definitions, ...open }).tokens
+      levelHeadings(tokens, piece.headings)
       const nodes = tokens.map((token) => renderBlock(drawing, token)).filter((node) => node !== null)
       const place = piece.nodes.at(-1)?.nextSibling ?? null
       for (const node of piece.nodes) node.remove()
@@ -95,7 +103,8 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
       const lexed = draw(text, true)
       Object.assign(definitions, lexed.defined)
       const nodes = drawn.map((block) => block.node)
-      if (lexed.labels.size && nodes.length) pending.push({ raw: text, labels: lexed.labels, nodes })
+      if (lexed.labels.size && nodes.length) pending.push({ raw: text, labels: lexed.labels, nodes, headings })
+      headings = headingsOpen
       tellCode(lexed.tokens, nodes)
       drawn = []
       drawnLength = 0
@@ -147,6 +156,13 @@ export function makeMarkdown(into: Element, options: MarkdownOptions): Markdown 
       carried = whole.slice(whole.length - keep)
       segmenter.push(whole.slice(0, whole.length - keep).replace(/\r\n?/g, '\n'))
       if (!more) drawOpen()
+    },
+    rest: () => {
+      const open = segmenter.open()
+      if (!finished && open.length > drawnLength) {
+        draw(closeMarks(open), false)
+        drawnLength = open.length
+      }
     },
     finish: () => {
       if (finished) return

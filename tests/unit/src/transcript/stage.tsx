@@ -22,8 +22,12 @@ export interface Stage {
   send: () => void
   /** Tells the page that the value was replaced. */
   replaced: () => Promise<void>
+  /** Leaves the chat and opens it anew. */
+  again: () => Promise<void>
   leave: () => void
 }
+
+let stages = 0
 
 export async function frames(n = 3): Promise<void> {
   for (let i = 0; i < n; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
@@ -31,7 +35,8 @@ export async function frames(n = 3): Promise<void> {
 }
 
 export async function stage(write: (story: Story) => void, options: { retry?: (turn: string) => Promise<void> } = {}): Promise<Stage> {
-  const story = new Story()
+  // What is opened by hand is remembered by chat.
+  const story = new Story(`ses_${++stages}`)
   write(story)
   const value = { ...story.value, turns: new Map(story.value.turns), rows: new Map(story.value.rows), order: [...story.value.order] }
   let at = story.events.length
@@ -55,7 +60,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
   const result: Partial<Stage> & { said: string[]; copied: string[]; retried: string[] } = { said: [], copied: [], retried: [] }
   let handle!: TranscriptHandle
   let asked: Asked | null = null
-  const leave = render(
+  const draw = () => render(
     () => (
       <TranscriptView
         chat={chat}
@@ -79,6 +84,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
     ),
     root,
   )
+  let leave = draw()
   const send = () => {
     for (const event of story.events.slice(at)) {
       const applied = apply(value, event)
@@ -101,6 +107,11 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
     },
     replaced: async () => {
       for (const listener of listeners) listener({ type: 'value' })
+      await frames()
+    },
+    again: async () => {
+      leave()
+      leave = draw()
       await frames()
     },
     leave: () => {

@@ -51,6 +51,15 @@ test('what was opened by hand while the turn ran stays open when it ends', async
   expect(on.root.querySelector('.tx-head')!.getAttribute('aria-expanded')).toBe('true')
 })
 
+test('what was opened in a chat is open again when one comes back to it', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('b').close('b').settle()
+  })
+  await press('.tx-head')
+  await on.again()
+  expect(on.root.querySelector('.tx-head')!.getAttribute('aria-expanded')).toBe('true')
+})
+
 test('prose between steps is never folded away, and it keeps its node when steps follow it', async () => {
   on = await stage((story) => {
     story.ask('t1', 'Go').tool('a').close('a').answer('b', 'First I looked.')

@@ -36,14 +36,22 @@ test('HTML in the text is text, and a picture is a link: nothing is loaded', () 
   expect(into.querySelectorAll('br').length).toBe(1)
 })
 
-test('headings of an answer begin below the question of its turn', () => {
-  expect([...draw('# a\n\n## b\n\n###### c\n\nd\n===\n').children].map((node) => node.localName)).toEqual(['h3', 'h4', 'h6', 'h3'])
+test('headings of an answer begin below the question of its turn and leave no level out, whatever marks they have', () => {
+  const outline = (text: string) => [...draw(text).querySelectorAll('h1, h2, h3, h4, h5, h6')].map((node) => node.localName)
+  expect(outline('# a\n\n## b\n\n###### c\n\nd\n===\n')).toEqual(['h3', 'h4', 'h5', 'h3'])
+  expect(outline('### a\n\ntext\n\n> #### b\n\n## c\n\n### d\n')).toEqual(['h3', 'h4', 'h3', 'h4'])
+  expect(outline('## a\n\n[x]\n\n#### b [x]\n\n[x]: https://a.test\n')).toEqual(['h3', 'h4'])
+  expect(draw('## a\n').querySelector('h3')!.className).toBe('tx-h2')
 })
 
 test('names with underscores stay as they are written', () => {
   const into = draw('snake_case_name and __init__.py and _x_ but *really* **so**')
   expect(into.textContent).toBe('snake_case_name and __init__.py and _x_ but really so')
   expect(into.querySelectorAll('em, strong').length).toBe(2)
+})
+
+test('bold text beside CJK may begin and end with punctuation', () => {
+  expect([...draw('**注意：**请先备份。然后**「開く」**を押す。**bold**。 ** no **').querySelectorAll('strong')].map((node) => node.textContent)).toEqual(['注意：', '「開く」', 'bold'])
 })
 
 test('a single newline breaks the line', () => {

@@ -207,7 +207,10 @@ export function ChatPane(props: ChatPaneProps) {
       </Switch>
       <Show when={readable()}>
         <div class="dock">
-          <ApprovalCard requests={asks()} online={props.online} phone={props.phone} decide={decide} announce={notices.announce} onFold={setFolded} now={Date.now} />
+          {/* One card for each chat: leaving a chat takes nothing back of what it asks. */}
+          <Show when={props.facts?.chat} keyed>
+            {(_chat) => <ApprovalCard requests={asks()} online={props.online} phone={props.phone} decide={decide} announce={notices.announce} onFold={setFolded} now={Date.now} />}
+          </Show>
           <Show when={!(props.phone && asks().length > 0 && !folded())}>
             <Composer
               chat={session() ?? 'new'}

@@ -158,6 +158,21 @@ describe('the page', () => {
     expect(page.host.querySelector('textarea')).toBeNull()
   })
 
+  test('leaving a chat that asks something is not told as if the question had gone', async () => {
+    const page = show({ path: '/session/ses_1', entries: [entry({ id: 'ses_1' }), entry({ id: 'ses_2', title: 'Other' })] })
+    const value = emptyValue()
+    value.rows.set('row_1', {
+      id: 'row_1', n: 1, turn: 'trn_1', run: 'run_1', pos: '11', seq: 1, at: 1, state: 'live', kind: 'tool', text: '', tool: { call: 'c', name: 'shell', verb: 'run' },
+      approval: { id: 'apr_1', row: 'row_1', run: 'run_1', raisedAt: 1, state: 'open', action: 'Run make', tool: 'shell', choices: [] },
+    })
+    value.order.push('row_1')
+    page.sync.chat('ses_1').set({ value })
+    await settle(() => page.text().includes('Permission needed: Run make'))
+    page.host.querySelector<HTMLAnchorElement>('a[data-session=ses_2]')!.click()
+    await settle(() => location.pathname === '/session/ses_2' && !page.host.querySelector('.ask'))
+    expect(page.text()).not.toContain('no longer open')
+  })
+
   test('an address that leads nowhere says so', async () => {
     const page = show({ path: '/nowhere' })
     await settle(() => page.text().includes('nothing at this address'))

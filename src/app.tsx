@@ -18,9 +18,8 @@ import { createChatList, createConnection, createOpenChat } from './sync/reactiv
 import { Busy } from './ui/busy'
 import { createMedia } from './ui/media'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
-import { onDemand } from './ui/on-demand'
+import { DeleteDialog } from './sessions/delete'
 
-const DeleteDialog = onDemand(() => import('./sessions/delete').then((module) => module.DeleteDialog))
 const FirstScreen = lazy(() => import('./connect/first').then((module) => ({ default: module.FirstScreen })))
 const SettingsPane = lazy(() => import('./app-settings'))
 
@@ -94,7 +93,8 @@ export function App(props: { parts: AppParts }) {
     on(
       () => connection().state === 'connected',
       (connected) => {
-        if (connected) void refresh()
+        // A chat is shown first: what is connected matters to the next message, not to reading.
+        if (connected) onCleanup(parts.later(router.route().name === 'session' ? 600 : 0, () => void refresh()))
       },
     ),
   )

@@ -5,12 +5,11 @@ import type { ListEntry } from '../../server/contract/listing'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { now } from '../ui/now'
-import { onDemand } from '../ui/on-demand'
+import { Menu } from '../ui/menu'
 import { Trace } from '../ui/trace'
 import { newsOf } from './news'
 import { RenameForm } from './rename'
 
-const Menu = onDemand(() => import('../ui/menu').then((module) => module.Menu))
 
 export interface RowProps {
   entry: ListEntry

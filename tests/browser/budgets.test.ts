@@ -71,6 +71,8 @@ async function loadedBefore(context: BrowserContext): Promise<Loaded[]> {
   const all: Loaded[] = []
   for (const url of [address, ...asked]) {
     const path = new URL(url).pathname
+    // The tab's own picture is the browser's errand, after all else.
+    if (path === '/icons/icon.svg') continue
     all.push({ path, kind: url === address ? 'html' : (/\.(js|css|woff2|svg|png)$/.exec(path)?.[1] ?? 'answer'), gzip: (await bodies.get(url)) ?? 0 })
   }
   return all

@@ -34,8 +34,6 @@ interface Fence { mark: string; indent: number; line: RegExp }
 const FENCE = /^( {0,3})(`{3,})([^`\n]*)$|^( {0,3})(~{3,})([^\n]*)$/
 /** A line that may go on with a list or an indented block after a blank line, or is too short to tell. */
 const MAY_CONTINUE = /^[ \t]|^[*+-](?:[ \t]|$)|^\d{1,9}(?:[.)](?:[ \t]|$)|$)/
-/** Undecided while the line is not complete. */
-const UNDECIDED = /^(?:[*+-]|\d{1,9}[.)]?)?$/
 
 export function makeSegmenter(out: Pieces): Segmenter {
   let piece = ''
@@ -64,7 +62,6 @@ export function makeSegmenter(out: Pieces): Segmenter {
   /** Called as soon as the line's beginning is there; a line that cannot continue anything needs no more. */
   const decide = (whole: boolean) => {
     if (decided || !blankBefore || piece === '' || line.trim() === '') return
-    if (!whole && UNDECIDED.test(line)) return
     if (!MAY_CONTINUE.test(line)) {
       decided = true
       if (look('x', 'plain')) cut()

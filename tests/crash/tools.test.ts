@@ -59,6 +59,16 @@ describe('a shell command that was running', () => {
     expect(model.asked()).toHaveLength(1)
   })
 
+  it.runIf(process.platform === 'linux')('and ended after the server was killed is followed by what it left in the background, at the next start', async () => {
+    await start()
+    const { pids } = await workingShell()
+    await product!.kill()
+    process.kill(pids[0]!, 'SIGKILL')
+    await eventually('only the child is left', () => !alive(pids[0]!) && alive(pids[1]!))
+    await start()
+    await eventually('the child is gone, too', () => !alive(pids[1]!))
+  })
+
   it('when the server was told to end is ended with it, before it exits', async () => {
     await start()
     const { session, run, pids } = await workingShell()

@@ -53,7 +53,7 @@ export function runsRig(options: RunsRigOptions = {}) {
     store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, defaultAgent: 'scripted',
     defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
     ...(options.realFolders ? {} : { folders: { real: async (path: string) => path, make: async () => {} } }),
-    processes: options.processes ?? { bootId: async () => null, startTime: async () => null, endGroup: () => false },
+    processes: options.processes ?? { bootId: async () => null, startTime: async () => null, marked: async () => false, endGroup: () => false },
     ...(options.limits ? { limits: options.limits } : {}),
   })
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { ToolProcess } from '../../../store/port'
-import type { ProcessTable } from '../../../runs/processes'
+import { RUN_MARK, type ProcessTable } from '../../../runs/processes'
 import type { Timers } from '../../port'
 
 /** Where process groups are recorded, so that what outlives our death is ended at the next start. */
@@ -37,7 +37,7 @@ export async function runCommand(
 ): Promise<Ended> {
   const { timers, processes } = deps
   const child = spawn('/bin/sh', ['-c', 'IFS= read -r go || exit 125; exec "$1" -c "$2" </dev/null', 'sh', shell(), input.command], {
-    cwd: input.cwd, env: environment(deps.env), detached: true, stdio: ['pipe', 'pipe', 'pipe'],
+    cwd: input.cwd, env: environment(deps.env, input.run), detached: true, stdio: ['pipe', 'pipe', 'pipe'],
   })
   await spawned(child)
   const pid = child.pid!
@@ -137,8 +137,8 @@ function shell(): string {
   return existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
 }
 
-export function environment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const kept: Record<string, string> = { TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' }
+export function environment(env: Readonly<Record<string, string | undefined>>, run: string): Record<string, string> {
+  const kept: Record<string, string> = { [RUN_MARK]: run, TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' }
   for (const [name, value] of Object.entries(env)) if (KEPT.test(name) && value !== undefined) kept[name] = value
   return kept
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { endLeftovers, startTimeOf, systemProcesses } from '../../../../server/runs/processes'
+import { endLeftovers, RUN_MARK, startTimeOf, systemProcesses } from '../../../../server/runs/processes'
 import { Puppet } from '../../../support/puppet'
 import { checkInvariants } from '../../../support/invariants'
 import { settle } from '../../../support/fake-timers'
@@ -145,9 +145,9 @@ describe("the server's own end", () => {
 
 describe('processes of tools that outlived the server', () => {
   const recorded = { pid: 4242, startTime: '77', bootId: 'boot', session: 's', run: 'r' }
-  const table = (bootId: string | null, startTime: string | null) => {
+  const table = (bootId: string | null, startTime: string | null, run: string | null = null) => {
     const ended: number[] = []
-    return { ended, bootId: async () => bootId, startTime: async () => startTime, endGroup: (pgid: number) => ended.push(pgid) > 0 }
+    return { ended, bootId: async () => bootId, startTime: async () => startTime, marked: async (_: number, asked: string) => asked === run, endGroup: (pgid: number) => ended.push(pgid) > 0 }
   }
 
   it('are ended only when boot and start time are those recorded, and forgotten either way', async () => {
@@ -160,9 +160,22 @@ describe('processes of tools that outlived the server', () => {
     }
   })
 
+  it('are ended by the mark of their run when only their leader has ended, and never where another process has its number', async () => {
+    for (const [boot, start, mark, expected] of [['boot', null, 'r', 1], ['boot', null, 'q', 0], ['other', null, 'r', 0], ['boot', '78', 'r', 0]] as const) {
+      const fake = table(boot, start, mark)
+      expect(await endLeftovers(fake, [recorded], async () => {})).toBe(expected)
+      expect(fake.ended).toEqual(expected ? [4242] : [])
+    }
+  })
+
+  it('are ended also when the disk is full', async () => {
+    const fake = table('boot', '77')
+    expect(await endLeftovers(fake, [recorded], () => Promise.reject(new Error('full')))).toBe(1)
+  })
+
   it('are left alone where the system cannot tell them apart', async () => {
     const elsewhere = systemProcesses('darwin')
-    expect([await elsewhere.bootId(), await elsewhere.startTime(process.pid)]).toEqual([null, null])
+    expect([await elsewhere.bootId(), await elsewhere.startTime(process.pid), await elsewhere.marked(process.pid, 'r')]).toEqual([null, null, false])
   })
 
   it('have the start time that the kernel tells, whatever the command is called', () => {
@@ -180,6 +193,18 @@ describe('processes of tools that outlived the server', () => {
     expect(await endLeftovers(system, [{ ...left, startTime: '1' }], async () => {})).toBe(0)
     expect(await endLeftovers(system, [left], async () => {})).toBe(1)
     expect(await exited).toBe('SIGKILL')
+  })
+
+  it.runIf(process.platform === 'linux')('carry the mark of their run also when their leader has ended', async () => {
+    const child = spawn('sh', ['-c', 'sleep 300 & exit 0'], { detached: true, stdio: 'ignore', env: { ...process.env, [RUN_MARK]: 'run_1' } })
+    await new Promise((resolve) => child.on('exit', resolve))
+    const system = systemProcesses()
+    const pid = child.pid!
+    expect(await system.startTime(pid)).toBeNull()
+    expect([await system.marked(pid, 'run_'), await system.marked(pid, 'run_1')]).toEqual([false, true])
+    const left = { pid, startTime: '1', bootId: (await system.bootId())!, session: 's', run: 'run_1' }
+    expect(await endLeftovers(system, [left], async () => {})).toBe(1)
+    await expect.poll(() => system.marked(pid, 'run_1')).toBe(false)
   })
 })
 

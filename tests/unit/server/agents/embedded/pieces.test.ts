@@ -223,8 +223,8 @@ describe('small parts', () => {
   })
 
   it('of the environment only what no key can be reaches a command', () => {
-    expect(environment({ PATH: '/bin', HOME: '/h', LANG: 'C', LC_ALL: 'C', OPENAI_API_KEY: 'k', HERMES_HOME: 'x', PATH_TOKEN: 'k', LD_PRELOAD: 'l', NODE_OPTIONS: 'o', TALARIA_X: 'y', TZ: undefined })).toEqual({
-      PATH: '/bin', HOME: '/h', LANG: 'C', LC_ALL: 'C', TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0',
+    expect(environment({ PATH: '/bin', HOME: '/h', LANG: 'C', LC_ALL: 'C', OPENAI_API_KEY: 'k', HERMES_HOME: 'x', PATH_TOKEN: 'k', LD_PRELOAD: 'l', NODE_OPTIONS: 'o', TALARIA_X: 'y', TZ: undefined }, 'run_1')).toEqual({
+      TALARIA_RUN: 'run_1', PATH: '/bin', HOME: '/h', LANG: 'C', LC_ALL: 'C', TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0',
     })
   })
 })

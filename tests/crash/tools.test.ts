@@ -64,7 +64,7 @@ describe('a shell command that was running', () => {
     const { pids } = await workingShell()
     await product!.kill()
     process.kill(pids[0]!, 'SIGKILL')
-    await eventually('only the child is left', () => !alive(pids[0]!) && alive(pids[1]!))
+    await eventually('only the child is left', () => read(`/proc/${pids[0]}/stat`) === '' && alive(pids[1]!))
     await start()
     await eventually('the child is gone, too', () => !alive(pids[1]!))
   })

@@ -107,7 +107,8 @@ export function Side(props: SideProps) {
           </Show>
         )}
       </Show>
-      <Show when={props.phone && !props.settings}>
+      {/* Not before it is known that there are chats: an empty list gives way to the empty chat. */}
+      <Show when={props.phone && !props.settings && props.list.state === 'ready'}>
         <div class="thumbs">
           <a class="b pri" href="/new">
             <Icon name="square-pen" />

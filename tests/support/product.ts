@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 /** The built product as its own process, in folders of its own, as a person would start it. */
 export interface Product {
@@ -42,7 +42,7 @@ export function removeFolder(folder: string): void {
 /** Starts it and waits for the address it prints. No variable of this process reaches it but PATH and HOME. */
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const folder = options.folder ?? productFolder()
-  const main = join(options.dist ?? join(process.cwd(), 'dist'), 'server/main.js')
+  const main = join(options.dist ?? resolve(process.env.TALARIA_DIST ?? 'dist'), 'server/main.js')
   if (!existsSync(main)) throw new Error(`The product is not built: ${main} is missing. Run npm run build.`)
   const child = spawn(process.execPath, [main, '--port', String(options.port ?? 0), '--home', join(folder, 'home'), '--state', join(folder, 'state'), ...(options.args ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],

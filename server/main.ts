@@ -6,6 +6,7 @@ import { makeScripted } from './agents/scripted'
 import { openBrowser } from './browser'
 import { compose } from './compose'
 import { makeMint } from './contract/ids'
+import { Refusal } from './contract/problems'
 import { withDemo } from './demo'
 import { CannotListen, listen } from './http/listen'
 import { makeKept } from './models/kept'
@@ -18,7 +19,7 @@ import { profileNames } from './profiles/names'
 import { systemProcesses } from './runs/processes'
 import { systemTimers } from './runs/timers'
 import { openStore } from './store/open'
-import { StoreUnopened } from './store/port'
+import { StoreFault, StoreUnopened } from './store/port'
 
 declare const __VERSION__: string
 
@@ -27,11 +28,11 @@ function report(error: unknown): void {
   console.error(`${new Date().toISOString()} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
 }
 
-/** Opens, recovers, then listens; resolves with the way to end it. */
-async function run(options: Options): Promise<() => Promise<void>> {
+/** Opens, recovers, then listens; resolves with the way to end it. `died` is told when the store can do nothing more. */
+async function run(options: Options, died: (words: string) => void): Promise<() => Promise<void>> {
   const folder = join(options.state, 'talaria')
   const timers = systemTimers()
-  const store = await openStore({ folder, clock: Date.now, random: Math.random, version: __VERSION__ })
+  const store = await openStore({ folder, clock: Date.now, random: Math.random, version: __VERSION__, died })
   const profile = await launchProfile(options.home)
   const found = makeModels({ kept: makeKept(folder), local: localCandidates(process.env.TALARIA_LOCAL_MODELS), now: Date.now })
   const models = options.demo ? withDemo(found) : found
@@ -78,21 +79,24 @@ async function run(options: Options): Promise<() => Promise<void>> {
   return end
 }
 
-/** The first signal ends everything in order, a second one at once. */
-function endOnSignals(end: () => Promise<void>): void {
-  let ending = false
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (ending) process.exit(1)
-      ending = true
+/** The way out: the first call ends everything in order and then the process, a second one at once. */
+function makeExit(): { ready(end: () => Promise<void>): void; leave(code: number): void } {
+  let end = (): Promise<void> => Promise.resolve()
+  let leaving = false
+  return {
+    ready: (given) => (end = given),
+    leave(code) {
+      if (leaving) process.exit(1)
+      leaving = true
       end().then(
-        () => process.exit(0),
+        () => process.exit(code),
         (error: unknown) => {
           report(error)
           process.exit(1)
         },
       )
-    })
+    },
+  }
 }
 
 const parsed = parseOptions(process.argv.slice(2), process.env, { homedir: homedir(), cwd: process.cwd() })
@@ -103,10 +107,17 @@ else if (parsed.state === 'wrong') {
   process.exitCode = 2
 } else {
   try {
-    endOnSignals(await run(parsed.options))
+    const exit = makeExit()
+    exit.ready(
+      await run(parsed.options, (words) => {
+        console.error(`Talaria ends: ${words}. What was answered is kept; turns that were running end as interrupted at the next start.`)
+        exit.leave(1)
+      }),
+    )
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => exit.leave(0))
   } catch (error) {
     if (error instanceof StoreUnopened || error instanceof CannotListen) console.error(error.message)
-    else if (error instanceof Error && 'syscall' in error) console.error(`Talaria could not start: ${error.message}. The state folder is ${parsed.options.state}; --state names another.`)
+    else if (error instanceof Refusal || error instanceof StoreFault || (error instanceof Error && 'syscall' in error)) console.error(`Talaria could not start: ${error.message}. The state folder is ${parsed.options.state}; --state names another.`)
     else report(error)
     process.exit(1)
   }

@@ -8,6 +8,8 @@ export interface Link<V extends Verbs> {
   call<K extends keyof V & string>(verb: K, ...args: ArgsOf<V[K]>): Promise<AnswerOf<V[K]>>
   /** Lets the thread finish what it was asked, and close its files. */
   close(): Promise<void>
+  /** Resolves, with words, when the thread has ended without having been closed. */
+  readonly died: Promise<string>
 }
 
 export type StartThread = (data: ThreadData) => Promise<Link<Verbs>>
@@ -18,6 +20,9 @@ export function startThread(url: URL, data: ThreadData): Promise<Link<Verbs>> {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
   let next = 0
   let ended: StoreFault | null = null
+  let closing = false
+  let tellDeath: (words: string) => void
+  const died = new Promise<string>((resolve) => (tellDeath = resolve))
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
 
   const end = (fault: StoreFault) => {
@@ -33,13 +38,14 @@ export function startThread(url: URL, data: ThreadData): Promise<Link<Verbs>> {
       waiting.set(id, { resolve, reject })
     })
   const close = async () => {
+    closing = true
     if (!ended) worker.postMessage('close')
     await gone
   }
 
   return new Promise((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
-      if ('opened' in message) return resolve({ opened: message, call: call as Link<Verbs>['call'], close })
+      if ('opened' in message) return resolve({ opened: message, call: call as Link<Verbs>['call'], close, died })
       if ('unopened' in message) return reject(new StoreUnopened(message.unopened.why, message.unopened.words))
       const asked = waiting.get(message.id)
       waiting.delete(message.id)
@@ -51,7 +57,8 @@ export function startThread(url: URL, data: ThreadData): Promise<Link<Verbs>> {
       reject(new StoreUnopened('unreadable', `The store's thread cannot start: ${error.message}`))
     })
     worker.on('exit', () => {
-      end(new StoreFault('closed', 'the store is closed'))
+      end(closing ? new StoreFault('closed', 'the store is closed') : new StoreFault('failed', `the store's ${data.role} thread ended`))
+      if (!closing) tellDeath(ended!.message)
       reject(new StoreUnopened('unreadable', 'The store\'s thread ended before it was open.'))
     })
   })

@@ -14,6 +14,8 @@ export interface StoreOptions {
   /** The program's version, told to an older program that meets a newer schema. */
   version: string
   timers?: Timers
+  /** Told once when one of its threads has ended by itself: nothing can be written or read any more, and only a new start of the process helps. */
+  died?: (words: string) => void
   /** How long growth waits for company, ms: 25–50 (spec/log.md §5). */
   interval?: number
   /** How many threads read beside the one that writes. */
@@ -48,6 +50,7 @@ export async function openStore(opts: StoreOptions): Promise<Store> {
   const startReader = () => start({ ...data, role: 'reader', store }) as Promise<Link<typeof READS>>
   try {
     const readers = await Promise.all(Array.from({ length: opts.readers ?? 1 }, startReader))
+    if (opts.died) void Promise.race([writer, ...readers].map((link) => link.died)).then(opts.died)
     return new ThreadedStore(writer, readers, { startReader, clock: opts.clock, timers: opts.timers ?? wallTimers, interval: opts.interval ?? 30 })
   } catch (error) {
     await writer.close()

@@ -21,5 +21,6 @@ export const startInline: StartThread = async (data) => {
       if (open) role.close()
       open = false
     },
+    died: new Promise(() => {}),
   }
 }

@@ -21,12 +21,14 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
   let waiting = ''
   let final = false
   let finished = false
+  let grew = false
   let stopSlices: (() => void) | null = null
   let patient = !first
   let resting: ReturnType<typeof setTimeout> | undefined
 
-  // Blocks of a long answer that are out of sight cost nothing (packages.md §8).
-  const measure = () => into.classList.toggle('tx-long', into.childElementCount > MANY_BLOCKS)
+  // Blocks of a long answer that are out of sight cost nothing (packages.md §8). One that grew here goes without: each block would be looked at
+  // with every frame (measured: 500 blocks three times the work of 60), and what is laid out already is not laid out again.
+  const measure = () => into.classList.toggle('tx-long', !grew && into.childElementCount > MANY_BLOCKS)
   const step = (): boolean => {
     const piece = waiting.slice(0, SLICE)
     waiting = waiting.slice(SLICE)
@@ -72,7 +74,10 @@ export function createProse(into: HTMLElement, cell: RowCell, options: MarkdownO
     const more = row.text.slice(known.length)
     final = row.state !== 'live'
     // A row that is still growing is marked, so that a long code block does not fold under the reader.
-    if (!final) into.classList.add('tx-watched')
+    if (!final) {
+      grew = true
+      into.classList.add('tx-watched')
+    }
     if (more !== '') add(more)
     end()
   })

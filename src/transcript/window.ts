@@ -15,7 +15,7 @@ export interface TurnWindow {
   atEnd: Accessor<boolean>
   /** Adds a step of older turns; false when none is left. Far ones below leave when there are too many. */
   older: () => boolean
-  /** Adds a step of newer turns below. */
+  /** Adds a step of newer turns below; far ones above leave when there are too many. */
   newer: () => boolean
   /** The newest rows again. */
   reset: () => void
@@ -66,10 +66,13 @@ export function createTurnWindow(turns: Accessor<readonly TurnCell[]>): TurnWind
     }),
     newer: () => untrack(() => {
       const all = turns()
-      const { to } = range()
+      const { from, to } = range()
       if (to >= all.length) return false
       let end = to
       for (let rows = 0; end < all.length && rows < STEP_ROWS; end++) rows += all[end]!.size()
+      let begin = from
+      while (begin < to && rowsOf(begin, end) > MOST_ROWS) begin++
+      setFirst(all[begin]!.id)
       setLast(end >= all.length ? null : all[end - 1]!.id)
       return true
     }),

@@ -4,8 +4,21 @@
  * nothing shows up as a mark first and as a form later. What stands before the last block is never touched.
  */
 export function closeMarks(text: string): string {
-  const { head, tail } = lastBlock(heldBack(text))
+  const { head, tail } = lastBlock(heldBack(withoutTableHead(text)))
   return head + closeInline(tail)
+}
+
+/** Without the head of a table whose rule below is not complete: until then it would show its bars. */
+function withoutTableHead(text: string): string {
+  const found = /(?:^|\n)([ \t]*\|[^\n]*)(?:\n([ \t|:-]*))?$/.exec(text)
+  if (!found || /\|[^\n]*\n$/.test(text.slice(0, found.index + 1))) return text
+  const rule = found[2] === undefined ? [] : cells(found[2])
+  const complete = rule.length > 0 && rule.length === cells(found[1]!).length && rule.every((cell) => /^:?-+:?$/.test(cell))
+  return complete ? text : text.slice(0, found.index === 0 && text[0] !== '\n' ? 0 : found.index + 1)
+}
+
+function cells(line: string): string[] {
+  return line.trim().replace(/^\||\|$/g, '').split('|').map((cell) => cell.trim())
 }
 
 /** Without an unfinished last line that is only marks. */

@@ -59,6 +59,7 @@ export class SessionActor {
       const refused = await known
       if (refused) throw refused.error
       await this.#free()
+      await this.#settleEarlier(profile)
       const workspace = input.workspace === undefined ? null : await chosenWorkspace(this.p.workspace, input.workspace)
       const { ledger, state } = await this.#state(profile)
       const agent = this.p.agentOf(state.head)
@@ -125,12 +126,17 @@ export class SessionActor {
     })
   }
 
-  /** Settles what an earlier process left. Answers the number of runs. */
-  recover(): Promise<number> {
-    return this.#inTurn(async () => {
-      this.#open = null
-      return (await this.#settleStored({ code: 'server_restarted' })) ? 1 : 0
-    })
+  /** Settles what an earlier process left; true if there was a run. A store that takes nothing now, as on a full disk, gets it as soon as it can. */
+  async recover(): Promise<boolean> {
+    // A run that is live by the time the store takes appends again is not one of an earlier process: its start has settled that.
+    const settle = () => this.#inTurn(async () => this.live === null && (await this.#settleStored(RESTARTED)))
+    try {
+      return await settle()
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      void this.#untilTaken(settle)
+      return true
+    }
   }
 
   /** Interrupts the live run at the server's own end; resolves when it has settled. */
@@ -227,23 +233,34 @@ export class SessionActor {
   }
 
   async #settleLost(run: LiveRun): Promise<void> {
-    let pause = this.p.limits.retry.first
-    for (;;) {
-      try {
-        await this.#settleStored({ code: 'store_failed' }, run.id)
-        break
-      } catch {
-        await new Promise<void>((resolve) => this.p.timers.after(pause, resolve))
-        pause = Math.min(pause * 2, this.p.limits.retry.most)
-      }
-    }
+    await this.#untilTaken(() => this.#settleStored({ code: 'store_failed' }, run.id))
     await run.ended
     if (this.live === run) this.live = null
     this.#open = null
   }
 
-  /** Settles the unsettled run that the store holds, if it is `only`. */
+  /** Tries again, ever more rarely, until the store took it. Such an actor is not idle. */
+  async #untilTaken(settle: () => Promise<unknown>): Promise<void> {
+    this.#waiting++
+    for (let pause = this.p.limits.retry.first; ; pause = Math.min(pause * 2, this.p.limits.retry.most)) {
+      try {
+        await settle()
+        break
+      } catch {
+        await new Promise<void>((resolve) => this.p.timers.after(pause, resolve))
+      }
+    }
+    this.#waiting--
+  }
+
+  /** A run that recovery could not settle yet: a new one never starts beside it. */
+  async #settleEarlier(profile: ProfileContext): Promise<void> {
+    if (unsettledRun((await this.#state(profile)).state)) await this.#settleStored(RESTARTED)
+  }
+
+  /** Settles the unsettled run that the store holds, if it is `only`. What is known of the session is read again after it. */
   async #settleStored(problem: { code: 'server_restarted' | 'store_failed' }, only?: string): Promise<boolean> {
+    this.#open = null
     const state = await this.p.store.load(this.id)
     const run = state && unsettledRun(state)
     if (!state || state.deleted || !run || (only !== undefined && run.id !== only)) return false
@@ -252,6 +269,8 @@ export class SessionActor {
     return true
   }
 }
+
+const RESTARTED = { code: 'server_restarted' } as const
 
 /** Law 9: unknown and deleted are 404; a chat of another profile is named as such. */
 export function owned(state: SessionState | null, profile: ProfileContext): SessionState {

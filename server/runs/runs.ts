@@ -152,7 +152,7 @@ export function makeRuns(parts: RunsParts): Runs {
     async recover() {
       const processes = await endLeftovers(parts.processes ?? systemProcesses(), await store.processes(), (pid) => store.forgetProcess(pid))
       let settled = 0
-      for (const session of await store.unsettled()) settled += await actor(session).recover()
+      for (const session of await store.unsettled()) if (await actor(session).recover()) settled++
       return { runs: settled, processes }
     },
 

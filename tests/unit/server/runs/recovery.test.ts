@@ -48,6 +48,51 @@ describe('a restart', () => {
     expect(commits).toBeGreaterThan(8)
   })
 
+  it('with a full disk starts all the same, settles the run as soon as there is room, and starts no other beside it', async () => {
+    const rig = runsRig()
+    const session = await rig.chat()
+    const started = await rig.send(session, '[[say:Kept text]][[silence]]')
+    await rig.until(async () => (await rig.answer(session)) === 'Kept text')
+    const heir = runsRig({ disk: rig.model.crash(), seed: 2 })
+    heir.model.fault = () => 'full'
+    expect(await heir.runs.recover()).toMatchObject({ runs: 1 })
+    expect(await codeOf(heir.send(session, 'x'))).toBe('store_full')
+    await heir.timers.advance(60_000)
+    expect(await heir.runOf(started)).toMatchObject({ state: 'running' })
+    heir.model.fault = () => undefined
+    await heir.until(async () => (await heir.runOf(started)).state === 'settled', 1000)
+    expect(await heir.runOf(started)).toMatchObject({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+    expect(await heir.answer(session)).toBe('Kept text')
+    expect(await heir.settled(await heir.send(session, '[[say:Works.]]'))).toMatchObject({ outcome: 'completed' })
+    expect((await heir.events(session)).filter((event) => event.type === 'run.settled')).toHaveLength(2)
+  })
+
+  it('with a full disk that has room again when the next message comes settles first, and takes it', async () => {
+    const rig = runsRig()
+    const session = await rig.chat()
+    await rig.send(session, '[[silence]]')
+    const heir = runsRig({ disk: rig.model.crash(), seed: 2 })
+    heir.model.failAppend(1, 'full')
+    await heir.runs.recover()
+    expect(await heir.settled(await heir.send(session, '[[say:Works.]]'))).toMatchObject({ outcome: 'completed' })
+    await heir.timers.advance(60_000)
+    expect((await heir.events(session)).flatMap((event) => (event.type === 'run.settled' ? [event.outcome] : []))).toEqual(['interrupted', 'completed'])
+  })
+
+  it('with a full disk never takes the run that started meanwhile for the old one', async () => {
+    const rig = runsRig()
+    const session = await rig.chat()
+    await rig.send(session, '[[silence]]')
+    const heir = runsRig({ disk: rig.model.crash(), seed: 2 })
+    heir.model.failAppend(1, 'full')
+    await heir.runs.recover()
+    const started = await heir.send(session, '[[silence]]')
+    await heir.timers.advance(60_000)
+    expect(await heir.runOf(started)).toMatchObject({ state: 'running' })
+    await heir.runs.stop(heir.profile, started.run, 'person')
+    expect(await heir.settled(started)).toMatchObject({ outcome: 'cancelled' })
+  })
+
   it('says that the server restarted; a tool in flight is unknown, a question retired', async () => {
     const { heir, session, started } = await crashedWith(async (puppet) => {
       puppet.turn.emit({ type: 'text', delta: 'Kept text' })

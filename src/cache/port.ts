@@ -64,6 +64,8 @@ export interface ChatSave {
   /** Something before what this tab holds may have changed up to this `seq`, unseen by it; 0 for nothing. */
   missed: number
   cursor: Cursor
+  /** The cursor stands back because of what the copy holds before `last`. */
+  behind: boolean
   seq: number
   savedAt: number
   /** Drop all that was held of this chat: it could not be brought up to date. `set_back`: also what is newer, the server's log was set back. */

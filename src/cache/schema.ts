@@ -17,6 +17,8 @@ export interface PageRecord {
   from: string
   /** The copy is true as of this cursor. */
   cursor: Cursor
+  /** What lies before `rows` may lack events up to `seq`: it must be caught up from the cursor, a replay is not enough. */
+  behind: boolean
   seq: number
   /** ms when the copy was last known to be true. */
   savedAt: number

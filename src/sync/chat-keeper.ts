@@ -38,6 +38,7 @@ export class ChatKeeper {
   /** The copy was read. */
   loaded(record: PageRecord): void {
     this.from = record.from
+    this.behind = record.behind ? record.cursor : null
   }
 
   note(touched: Touched): void {
@@ -130,6 +131,7 @@ export class ChatKeeper {
     return {
       session: this.session, head: value.session, rows: [...rows, ...outside.rows.values()], turns: [...turns, ...outside.turns.values()],
       removed: [...touched.removed], ...lastOf(value), from: this.from ?? value.from, missed: value.missed ?? 0, cursor,
+      behind: this.behind !== null,
       seq: value.seq, savedAt: this.shared.lastGood() || this.shared.clock.now(), ...(this.replaces ? { replace: this.replaces } : {}),
     }
   }
@@ -152,6 +154,10 @@ function lastOf(value: Transcript): Pick<ChatSave, 'last' | 'lastFrom' | 'lastTu
   }
   const last = value.order.slice(first).map((id) => value.rows.get(id)!)
   const ids = new Set(last.map((row) => row.turn))
+  // The newest turn may have lost its rows to another attempt, and new ones will come.
+  let newest: Turn | null = null
+  for (const turn of value.turns.values()) if (!newest || turn.pos > newest.pos) newest = turn
+  if (newest) ids.add(newest.id)
   const lastTurns = [...ids].flatMap((id) => value.turns.get(id) ?? [])
   return { last, lastFrom: first === 0 ? value.from : last[0]!.pos, lastTurns }
 }

@@ -92,7 +92,7 @@ export class ChatPart implements OpenChat {
   private async read(): Promise<void> {
     const copies = this.shared.copies()
     const found = await copies?.page(this.session)
-    if (this.closed || this.cursor !== null || copies !== this.shared.copies()) return
+    if (!this.wanted() || this.cursor !== null || copies !== this.shared.copies()) return
     if (found?.ok && found.value) this.paint(found.value)
   }
 
@@ -115,7 +115,7 @@ export class ChatPart implements OpenChat {
     this.overflowed = false
     this.request.abortIfHanging()
     const contiguous = asked.session === this.session && this.cursor !== null && asked.after === this.cursor
-    if (contiguous) this.align()
+    if (contiguous && this.keeper.behind === null) this.align()
     else {
       this.aligned = false
       void this.reading.then(() => this.catchUp())
@@ -129,8 +129,9 @@ export class ChatPart implements OpenChat {
     this.whole.stop()
   }
 
-  /** The databases are open now, later than the first answer was here. */
+  /** The databases are open now, later than this chat was: it is painted from its copy, unless the network was faster. */
   copiesOpened(): void {
+    if (this.cursor === null && this.wanted()) this.reading = this.read()
     void this.flush()
     if (this.aligned) this.whole.start()
   }
@@ -190,7 +191,7 @@ export class ChatPart implements OpenChat {
         return false
       }
       if (applied.state === 'old') continue
-      if (this.current.missed !== missed && event.type !== 'rows.retracted' && this.keeper.deeper()) this.patchLater()
+      if (this.current.missed !== missed && event.type !== 'rows.retracted') this.patchLater()
       this.changed(applied.touched, event.type === 'run.settled')
       if (this.current.deleted) {
         this.leave('absent')
@@ -206,8 +207,12 @@ export class ChatPart implements OpenChat {
     this.tell({ type: 'touched', touched })
   }
 
-  /** An event named something that only the copy holds: the copy learns of it by a catch-up of its own. */
+  /**
+   * An event named something before what is in memory. The copy may hold it, or be about to, when an older window is under way: it learns of it by a
+   * catch-up of its own.
+   */
   private patchLater(): void {
+    if (this.keeper.from === null) return
     this.keeper.behind ??= this.cursor
     this.cancelPatch ??= this.shared.clock.after(PATCH_MS, () => {
       this.cancelPatch = null
@@ -248,8 +253,10 @@ export class ChatPart implements OpenChat {
 
   private take(answer: Changes, window: boolean): void {
     const whole = window || answer.reset === true
-    // A window that nobody asked to be contiguous with what is shown replaces it, also when the server's log was set back.
-    const setBack = whole && answer.seq < this.current.seq
+    const setBack = answer.reset === true && answer.seq < this.current.seq
+    // A window that was under way while the copy was read, and is older than that.
+    if (window && !setBack && answer.seq < this.current.seq) return
+    // A window takes the place of what is shown, also of something newer, when the server says that its log was set back.
     const merged = merge(this.current, whole ? { ...answer, reset: true } : answer, whole ? 'window' : 'after')
     if (merged.state === 'stale') return
     this.cursor = answer.cursor
@@ -311,6 +318,8 @@ export class ChatPart implements OpenChat {
   private leave(phase: 'absent' | 'other_profile'): void {
     if (this.phase === phase) return
     this.phase = phase
+    // An answer that was read before the end must not bring the chat back.
+    this.request.abort()
     this.keeper.stop()
     this.whole.stop()
     if (phase === 'absent') this.on.gone()
@@ -343,7 +352,7 @@ export class ChatPart implements OpenChat {
       const { output } = await this.shared.backend.ask('GET /api/session/changes', { session_id: this.session, before, limit: WINDOW_ROWS }, { fresh: true })
       if (!this.shared.accepts(output.store) || this.closed) return false
       if (before !== this.current.from) continue
-      if (!this.takeOlder(output)) continue
+      if (!this.takeOlder(output, true)) continue
       await this.keeper.flush()
       const done = await this.shared.copies()?.saveOlder(this.session, { ...output, upTo: before })
       if (done?.ok && done.value === 'saved' && this.keeper.from === before) this.keeper.from = output.from
@@ -352,8 +361,11 @@ export class ChatPart implements OpenChat {
     return false
   }
 
-  private takeOlder(changes: Changes): boolean {
-    if (merge(this.current, changes, 'older').state !== 'applied') return false
+  /** `news`: the copy may lack it, or hold something older. */
+  private takeOlder(changes: Changes, news = false): boolean {
+    const merged = merge(this.current, changes, 'older')
+    if (merged.state !== 'applied') return false
+    if (news) this.keeper.note(merged.touched)
     this.tell({ type: 'value' })
     return true
   }

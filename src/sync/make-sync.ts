@@ -59,7 +59,10 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     shared,
     tellList,
     (sessions) => {
-      for (const session of sessions) forget(session)
+      for (const session of sessions) {
+        forget(session)
+        if (chat?.session === session) chat.refuse('gone')
+      }
     },
     (entry) => shared.connected() && refresh.consider(entry),
   )

@@ -158,6 +158,24 @@ test('a database that hangs does not keep the page from the network', async () =
   sync.close()
 })
 
+test('a chat that was opened before a slow database is painted from its copy when that opens', async () => {
+  const { rig, page } = await withCopy()
+  page.sync.close()
+  await rig.pass(100)
+  rig.server.network = 'refused'
+  rig.server.cut()
+  const shelf = openShelf({ user: 'local', profile: 'default' }, rig.clock.after)
+  const slow = { last: () => shelf.last(), open: (store: string) => new Promise<void>((resolve) => rig.timers.after(2000, resolve)).then(() => shelf.open(store)) }
+  const { sync } = rig.page({ shelf: slow })
+  const open = sync.open('ses_a')
+  await rig.pass(1500)
+  expect(open.state()).toBe('not_here')
+  await rig.pass(1500)
+  expect(open.state()).toBe('ready')
+  expect(open.value().order).toEqual(['row_trn_1'])
+  sync.close()
+})
+
 test('frames that are cut anywhere say the same', async () => {
   const rig = await makeRig()
   rig.server.pieces = 3

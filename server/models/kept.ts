@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
+import { makeFolder } from '../folder'
 
 const KEPT = z.object({
   id: z.string().check(z.minLength(1)), name: z.string(), kind: z.enum(['openai', 'anthropic']), base_url: z.string(), api_key: z.nullable(z.string()), model: z.nullable(z.string()),
@@ -71,7 +72,7 @@ export function makeKept(folder: string): KeptFile {
 async function replace(folder: string, path: string, text: string): Promise<void> {
   const beside = `${path}.${randomUUID()}.tmp`
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder, 0o700)
     const file = await open(beside, 'wx', 0o600)
     try {
       await file.writeFile(`${text}\n`)

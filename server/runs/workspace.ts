@@ -1,6 +1,7 @@
-import { mkdir, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
 import { Refusal } from '../contract/problems'
+import { makeFolder } from '../folder'
 
 /** The two things that are done to real folders; a parameter (law 13). */
 export interface Folders {
@@ -20,9 +21,7 @@ export const systemFolders: Folders = {
       return null
     }
   },
-  async make(path) {
-    await mkdir(path, { recursive: true, mode: 0o755 })
-  },
+  make: (path) => makeFolder(path, 0o755),
 }
 
 /** Which folders a chat may work in (spec/server.md §10.1). */

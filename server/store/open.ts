@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import type { Clock, Random } from '../contract/ids'
+import { makeFolder } from '../folder'
 import type { Timers } from './group'
 import { startThread, type Link, type StartThread } from './link'
 import type { Store } from './port'
@@ -37,7 +38,7 @@ const wallTimers: Timers = { set: (run, ms) => setTimeout(run, ms), clear: (time
  * when another process has it, when its schema is newer than this program, or when it cannot be read.
  */
 export async function openStore(opts: StoreOptions): Promise<Store> {
-  mkdirSync(opts.folder, { recursive: true, mode: 0o700 })
+  await makeFolder(opts.folder, 0o700)
   chmodSync(opts.folder, 0o700)
   const url = opts.threadUrl ?? new URL('./thread.js', import.meta.url)
   const start = opts.start ?? ((role: ThreadData) => startThread(url, role))

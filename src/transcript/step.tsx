@@ -1,4 +1,4 @@
-import { createMemo, createSignal, Match, Show, Switch, untrack } from 'solid-js'
+import { createMemo, createSignal, For, Match, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import type { Approval } from '../../server/contract/approvals'
 import type { Row, ToolRow } from '../../server/contract/rows'
@@ -17,11 +17,12 @@ const FAILED_LINES = 12
 const LIVE_LINES = 6
 
 /** One step: a line, and what stands behind it once opened. */
-export function Step(props: { cell: RowCell; live: boolean }) {
+export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<string, readonly RowCell[]> }) {
   const { choices, now, online } = useSurroundings()
   const row = () => props.cell.row()
   const [choice, setChoice] = createSignal(untrack(() => choices.get(props.cell.id)))
-  const detailed = createMemo(() => hasDetail(row()))
+  const inner = () => props.under?.get(props.cell.id) ?? []
+  const detailed = createMemo(() => hasDetail(row()) || inner().length > 0)
   const open = () => detailed() && (choice() ?? opensItself(row(), props.live))
   const running = () => row().state === 'live' && online()
   const toggle = () => {
@@ -69,6 +70,11 @@ export function Step(props: { cell: RowCell; live: boolean }) {
               <Decision approval={(row() as { approval?: Approval }).approval} />
             </Match>
           </Switch>
+          <Show when={inner().length > 0}>
+            <ol class="tx-steps">
+              <For each={inner()}>{(cell) => <Step cell={cell} live={props.live} under={props.under} />}</For>
+            </ol>
+          </Show>
         </div>
       </Show>
     </li>

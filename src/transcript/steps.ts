@@ -30,6 +30,19 @@ export const CODE_VERBS: ReadonlySet<ToolVerb> = new Set(['read', 'list', 'write
 /** What folds into one line when three or more stand in a row (design/LANGUAGE.md §8, steps). */
 const GROUPED: ReadonlySet<ToolVerb> = new Set(['read', 'list', 'search'])
 
+/** Steps of a sub-agent by the step they stand under, and those that stand for themselves (spec/log.md §3, `parent`). */
+export function nestSteps<T>(cells: readonly T[], rowOf: (cell: T) => Row): { top: T[]; under: Map<string, T[]> } {
+  const here = new Set(cells.map((cell) => rowOf(cell).id))
+  const top: T[] = []
+  const under = new Map<string, T[]>()
+  for (const cell of cells) {
+    const { parent } = rowOf(cell)
+    if (parent === undefined || !here.has(parent)) top.push(cell)
+    else under.set(parent, [...(under.get(parent) ?? []), cell])
+  }
+  return { top, under }
+}
+
 export type StepItem<T> = { kind: 'one'; cell: T } | { kind: 'group'; id: string; cells: T[] }
 
 /** Joins three or more finished reads, lists or searches that follow each other; what failed, waits or was asked for stands for itself. */

@@ -40,6 +40,7 @@ function OneChat(props: TranscriptProps) {
   let owner: ScrollOwner | null = null
   let olderAsked = false
   let stopIdle: (() => void) | null = null
+  let stopNewer: (() => void) | null = null
 
   const newest = createMemo(() => model.turns().at(-1)?.id)
   const newestLive = createMemo(() => {
@@ -77,7 +78,7 @@ function OneChat(props: TranscriptProps) {
     if (following) setGrown(false)
     setAsked(findAsked())
     if (scroller.scrollTop < scroller.clientHeight * AHEAD) wantOlder()
-    if (end < scroller.clientHeight * AHEAD && !shown.atEnd()) shown.newer()
+    if (end < scroller.clientHeight * AHEAD && !shown.atEnd()) wantNewer()
   }
   /** Mounts a step of older turns when there is time; asks for a window that is not here yet when none is left. */
   const wantOlder = () => {
@@ -94,6 +95,14 @@ function OneChat(props: TranscriptProps) {
         },
         () => (olderAsked = false),
       )
+    })
+  }
+  /** With the next frame: this is called while sizes are being observed, which must not change them. */
+  const wantNewer = () => {
+    stopNewer ??= nextFrame(() => {
+      stopNewer = null
+      owner?.note()
+      shown.newer()
     })
   }
   const fillUp = () => {
@@ -150,6 +159,7 @@ function OneChat(props: TranscriptProps) {
     onCleanup(() => {
       stop()
       stopIdle?.()
+      stopNewer?.()
       owner?.stop()
     })
     untrack(() => props.ready?.({ toEnd, toQuestion, step, toRow }))

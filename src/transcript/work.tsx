@@ -7,7 +7,7 @@ import { Icon } from '../ui/icon'
 import { Trace, traceLabel } from '../ui/trace'
 import type { Part, RowCell } from './model'
 import { Step } from './step'
-import { commonFolder, groupSteps, tickOf, waits, type StepItem } from './steps'
+import { commonFolder, groupSteps, nestSteps, tickOf, waits, type StepItem } from './steps'
 import { useSurroundings } from './surroundings'
 
 /** More steps than this stand behind "Show n earlier steps". */
@@ -62,8 +62,9 @@ export function StepList(props: { part: Part & { kind: 'steps' }; live: boolean;
   const { choices } = useSurroundings()
   let known = new Map<string, StepItem<RowCell>>()
   const [all, setAll] = createSignal(false)
-  const hidden = () => (all() ? 0 : Math.max(0, props.part.rows().length - MANY))
-  const items = createMemo(() => keepItems(groupSteps(props.part.rows().slice(hidden()), (cell) => cell.row())))
+  const nested = createMemo(() => nestSteps(props.part.rows(), (cell) => cell.row()))
+  const hidden = () => (all() ? 0 : Math.max(0, nested().top.length - MANY))
+  const items = createMemo(() => keepItems(groupSteps(nested().top.slice(hidden()), (cell) => cell.row())))
   // Items keep their identity while their cells do, so that a new step draws one line and not all.
   function keepItems(next: StepItem<RowCell>[]): StepItem<RowCell>[] {
     const kept = new Map<string, StepItem<RowCell>>()
@@ -88,7 +89,7 @@ export function StepList(props: { part: Part & { kind: 'steps' }; live: boolean;
       <For each={items()}>
         {(item) => (
           <Switch>
-            <Match when={item.kind === 'one' && item}>{(one) => <Step cell={one().cell} live={props.live} />}</Match>
+            <Match when={item.kind === 'one' && item}>{(one) => <Step cell={one().cell} live={props.live} under={nested().under} />}</Match>
             <Match when={item.kind === 'group' && item}>{(group) => <StepGroup cells={group().cells} id={group().id} choices={choices} live={props.live} />}</Match>
           </Switch>
         )}

@@ -37,8 +37,8 @@ export type Colour = 'k' | 's' | 'n' | 'f' | 't' | 'c' | ' '
 /** Stretches of the text, in order, without gaps: their lengths add up to it. */
 export type Stretch = [length: number, colour: Colour]
 
-/** Longer texts stay plain: nobody reads them for their colours, UTF-16 units. */
-export const COLOUR_LIMIT = 120_000
+/** Longer texts stay plain: their thousands of pieces would be one long task of the page, UTF-16 units. */
+export const COLOUR_LIMIT = 30_000
 
 /** Colours a text, or null when the language is not known. Gives lengths, never markup: the page makes the nodes. */
 export function colour(text: string, language: string): Stretch[] | null {

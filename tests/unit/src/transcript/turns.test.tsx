@@ -113,6 +113,17 @@ test('three or more reads in a row become one line, which opens; a failed one st
   expect(text('.tx-label').length).toBe(5)
 })
 
+test('steps of a sub-agent stand under their step, folded, and count in the trace', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'other', name: 'delegate', target: 'check the lock' })
+    story.say({ type: 'row.opened', kind: 'tool', row: 'b', n: 90, pos: '290', turn: 't1', run: 't1.run', parent: 'a', tool: { call: 'b', name: 'shell', verb: 'run', target: 'ls' } }).close('b').close('a')
+  })
+  expect(text('.tx-label')).toEqual(['Used delegate check the lock'])
+  expect(on.root.querySelectorAll('.tx-head .trace > i').length).toBe(2)
+  await press('.tx-step button')
+  expect(text('.tx-label')).toEqual(['Used delegate check the lock', 'Ran ls'])
+})
+
 test('more than thirty steps keep the earlier ones behind a line', async () => {
   on = await stage((story) => {
     story.ask('t1', 'Go')

@@ -172,3 +172,17 @@ test('a long chat opens at its end; older turns come in above without moving the
   expect(await page.locator('.tx-turn').last().textContent()).toContain('Answer 60.')
   seen.expectNone()
 })
+
+test('code that is complete is coloured by the worker, and nothing but its colour changes', async () => {
+  const session = await newChat()
+  await play(session, '[[say:```js\nconst answer = 42 // known\n```\n\nAfter.]]')
+  const page = await open(session)
+  const code = page.locator('.tx-code code')
+  const block = page.locator('.tx-code')
+  const before = await block.boundingBox()
+  await page.locator('.tx-code .hl-n').waitFor()
+  expect(await code.textContent()).toBe('const answer = 42 // known')
+  expect(await block.boundingBox()).toEqual(before)
+  expect(await page.locator('.tx-code .hl-c').textContent()).toBe('// known')
+  seen.expectNone()
+})

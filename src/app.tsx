@@ -94,7 +94,9 @@ export function App(props: { parts: AppParts }) {
       () => connection().state === 'connected',
       (connected) => {
         // A chat is shown first: what is connected matters to the next message, not to reading.
-        if (connected) onCleanup(parts.later(router.route().name === 'session' ? 600 : 0, () => void refresh()))
+        if (!connected) return
+        if (router.route().name === 'session') onCleanup(parts.later(600, () => void refresh()))
+        else void refresh()
       },
     ),
   )

@@ -1,3 +1,4 @@
+import { bench as page } from './page'
 import { bench as server } from './server'
 import { bench as store } from './store'
 
@@ -13,7 +14,7 @@ export interface Result {
   note?: string
 }
 
-const suites: Record<string, () => Promise<Result[]>> = { store, server }
+const suites: Record<string, () => Promise<Result[]>> = { store, server, page }
 const wanted = process.argv.slice(2)
 let missed = 0
 for (const [name, run] of Object.entries(suites)) {

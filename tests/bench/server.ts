@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { get, request, type IncomingMessage } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { startServer } from '../support/server'
 import { removeFolder, startProduct, type Product } from '../support/product'
+import { median, quantile, round } from './figures'
 import type { Result } from './main'
 
 /** What the whole server costs: start, memory, time to the first token, many readers, and one that does not read. */
@@ -11,24 +12,46 @@ export async function bench(): Promise<Result[]> {
 }
 
 async function product(): Promise<Result[]> {
-  const began = performance.now()
+  const starts: number[] = []
+  for (let i = 0; i < 4; i++) starts.push(await startOnce())
   const server = await startProduct({ args: ['--demo'] })
   try {
-    await (await fetch(`${server.url}/health`)).text()
-    const first = performance.now() - began
+    await fetched(`${server.url}/health`)
+    // What is done once after a start is over by then.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    const idle = memoryOf(server)
     const tokens = await firstTokens(server, 60)
-    await new Promise((resolve) => setTimeout(resolve, 2000))
-    const memory = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))![1]) / 1024
     return [
-      { name: 'start to first byte', unit: 'ms', value: round(first), budget: 500 },
-      { name: 'send to first token, whole way, agent without delay', unit: 'ms p50', value: round(quantile(tokens, 0.5)), budget: 3, note: 'two commits with synchronous=FULL are in it' },
+      { name: 'start to first byte', unit: 'ms p50', value: round(median(starts)), budget: 500, note: `quickest ${round(Math.min(...starts))}` },
+      { name: 'send to first token, whole way, agent without delay', unit: 'ms p50', value: round(median(tokens)), budget: 3, note: `quickest tenth ${round(quantile(tokens, 0.1))}; two commits with synchronous=FULL are in it` },
       { name: 'send to first token', unit: 'ms p99', value: round(quantile(tokens, 0.99)) },
-      { name: 'idle memory', unit: 'MB', value: round(memory), budget: 90 },
+      { name: 'idle memory', unit: 'MB', value: round(idle), budget: 90, note: `${round(memoryOf(server))} after 60 short turns` },
     ]
   } finally {
     await server.kill()
     removeFolder(server.folder)
   }
+}
+
+/** ms from the start of the process to an answer. */
+async function startOnce(): Promise<number> {
+  const began = performance.now()
+  const server = await startProduct({ args: ['--demo'] })
+  await fetched(`${server.url}/health`)
+  const taken = performance.now() - began
+  await server.kill()
+  removeFolder(server.folder)
+  return taken
+}
+
+async function fetched(url: string): Promise<void> {
+  await (await fetch(url)).text()
+}
+
+/** MB that the process holds of the machine's memory; NaN where the system does not say. */
+function memoryOf(server: Product): number {
+  const path = `/proc/${server.child.pid}/status`
+  return existsSync(path) ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(path, 'utf8'))?.[1]) / 1024 : NaN
 }
 
 /** ms from the sending of a message to the frame that carries the first text of its answer. */
@@ -142,10 +165,3 @@ async function newSession(url: string): Promise<string> {
   const { session } = (await post(`${url}/api/session/new`, {})) as { session: { session_id: string } }
   return session.session_id
 }
-
-function quantile(values: number[], at: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? NaN
-}
-
-const round = (value: number) => Math.round(value * 100) / 100

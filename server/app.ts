@@ -10,7 +10,7 @@ import { jsonAnswer } from './http/answer'
 import type { Assets } from './http/assets'
 import { readJson } from './http/body'
 import { INTERNAL, problemOf } from './http/problem'
-import { checkHost, checkOrigin } from './http/provenance'
+import { checkOrigin } from './http/provenance'
 import { approvals } from './routes/approvals'
 import type { Call, Handler, Handlers } from './routes/call'
 import { chat } from './routes/chat'
@@ -30,16 +30,16 @@ import { sessionList } from './routes/sessions'
 export interface AppOptions {
   assets: Assets
   reports: Reports
-  /** Names besides loopback that may stand in Host, lower case. */
-  allowedHosts: ReadonlySet<string>
+  /** Origins besides the request's own host whose pages may act. */
+  allowedOrigins: ReadonlySet<string>
 }
 
 type Env = { Bindings: HttpBindings }
 type JsonRoute = Exclude<RouteName, 'POST /api/csp-report'>
 
 /**
- * Middleware and routes in their order: Host, the route, provenance of what acts, the body, its schema, the owner of the session, the handler
- * (spec/server.md §0). The framing gate stands in front of all of it, on Node's server.
+ * A request's way in its order: the route, provenance of what acts, the body, its schema, the owner of the session, the handler
+ * (spec/server.md §0). The gate stands in front of all of it, on Node's server, with framing and Host.
  */
 export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
   const handlers: Handlers<JsonRoute> = {
@@ -49,18 +49,13 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
   const ownership = makeOwnership(parts.store, parts.profileNames)
   const app = new Hono<Env>()
 
-  app.use('*', async (c, next) => {
-    checkHost(c.env.incoming.headers.host, options.allowedHosts)
-    await next()
-  })
-
   const mount = <N extends JsonRoute>(name: N) => {
     const handle = handlers[name] as Handler<JsonRoute>
     app.on(methodOf(name), pathOf(name), async (c) => {
       const { incoming: request, outgoing: response } = c.env
       const header = headerOf(request)
       if (routeOf(name).stream && request.method === 'HEAD') throw new Refusal('method_not_allowed', 'method not allowed')
-      if (routeOf(name).act) checkOrigin(header)
+      if (routeOf(name).act) checkOrigin(header, options.allowedOrigins)
       const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response)
       const input = parseInput(name, raw)
       await guardSession(name, input as Record<string, unknown>)

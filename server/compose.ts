@@ -1,18 +1,22 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import { makeApp } from './app'
 import type { Agent, Timers } from './agents/port'
 import type { AgentKind } from './contract/session'
 import type { Mint } from './contract/ids'
+import type { Problem } from './contract/problems'
 import { STORE_HEADER } from './contract/wire'
 import { makeFeed } from './feed/feed'
 import type { Feed } from './feed/feed'
+import { jsonAnswer } from './http/answer'
 import { readAssets } from './http/assets'
 import { BODY_CAP } from './http/body'
 import { guard } from './http/gate'
 import type { Gate } from './http/gate'
 import { inlineScriptHashes, securityHeaders } from './http/headers'
+import { INTERNAL } from './http/problem'
+import { checkHost } from './http/provenance'
 import type { Models } from './models/port'
 import type { ProfileContext } from './profiles/context'
 import { makeReports } from './routes/reports'
@@ -35,7 +39,10 @@ export interface ComposeParts {
   workspaceRoots: string[]
   /** Folder of the built page; one that is not there serves no page. */
   clientFolder: string
+  /** Names besides loopback that may stand in Host, lower case. */
   allowedHosts: ReadonlySet<string>
+  /** Origins besides the request's own host whose pages may act. */
+  allowedOrigins: ReadonlySet<string>
   limits?: RunsParts['limits']
   processes?: RunsParts['processes']
   /** Takes what nobody foresaw and what was thrown away; never silent. */
@@ -71,9 +78,17 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   const reports = makeReports((words) => report(new Error(words)))
   const app = makeApp(
     { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, version: parts.version, startedAt: timers.now(), report },
-    { assets, reports, allowedHosts: parts.allowedHosts },
+    { assets, reports, allowedOrigins: parts.allowedOrigins },
   )
-  const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), { overrideGlobalObjects: false, autoCleanupIncoming: false })
+  const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), {
+    overrideGlobalObjects: false,
+    autoCleanupIncoming: false,
+    errorHandler(error) {
+      if (error instanceof RequestError) return jsonAnswer({ error: 'The request target cannot be read', code: 'bad_request' } satisfies Problem, { status: 400 })
+      report(error)
+      return jsonAnswer(INTERNAL.problem, { status: INTERNAL.status })
+    },
+  })
 
   const security = securityHeaders(inlineScriptHashes(assets.html ?? ''))
   const withStore = { ...security, [STORE_HEADER]: store.id }
@@ -89,6 +104,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
       gates.push(
         guard(server, (request, response) => void handle(request, response).catch(report), {
           cap: BODY_CAP,
+          check: (request) => checkHost(request.headers.host, parts.allowedHosts),
           headers: (request) => (request.url?.startsWith('/api/') || request.url?.startsWith('/health') ? withStore : security),
         }),
       )

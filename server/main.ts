@@ -57,6 +57,7 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
     workspaceRoots: [homedir(), options.workspace],
     clientFolder: fileURLToPath(new URL('../client', import.meta.url)),
     allowedHosts: options.allowedHosts,
+    allowedOrigins: options.allowedOrigins,
     processes: table,
     report,
   })

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { hostNames } from './http/provenance'
+import { hostNames, originOf } from './http/provenance'
 
 /** What one start of the server was told (DESIGN §11). Paths are absolute. */
 export interface Options {
@@ -13,6 +13,7 @@ export interface Options {
   state: string
   workspace: string
   allowedHosts: Set<string>
+  allowedOrigins: Set<string>
   /** Opens the address in a browser. */
   open: boolean
   /** The scripted agent answers new chats. */
@@ -33,7 +34,8 @@ export const HELP = `talaria: talk to the AI agent on your own machine, from a d
   --help           print this
 
 Environment, each beaten by its flag: HERMES_WEBUI_HOST, HERMES_WEBUI_PORT, HERMES_HOME, HERMES_WEBUI_STATE_DIR; also
-HERMES_WEBUI_DEFAULT_WORKSPACE (~/workspace) and HERMES_WEBUI_ALLOWED_HOSTS (names that a reverse proxy may send as Host).`
+HERMES_WEBUI_DEFAULT_WORKSPACE (~/workspace), HERMES_WEBUI_ALLOWED_HOSTS (names that a reverse proxy may send as Host) and
+HERMES_WEBUI_ALLOWED_ORIGINS (addresses at which browsers open the page behind a proxy that sends another Host).`
 
 const VALUED = ['host', 'port', 'home', 'state'] as const
 const SWITCHES = ['open', 'demo', 'help', 'version'] as const
@@ -43,11 +45,11 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
   const values: Partial<Record<(typeof VALUED)[number], string>> = {}
   const switches = new Set<string>()
   for (let i = 0; i < argv.length; i++) {
-    const [, name = '', inline] = /^--([a-z]+)(?:=(.*))?$/s.exec(argv[i]!) ?? []
+    const [, name = '', inline] = /^--([a-z]+)(?:=(.*))?$/s.exec(argv[i] === '-h' ? '--help' : argv[i]!) ?? []
     if (isOneOf(SWITCHES, name) && inline === undefined) switches.add(name)
     else if (isOneOf(VALUED, name)) {
       const value = inline ?? argv[++i]
-      if (value === undefined || value === '') return wrong(`--${name} needs a value.`)
+      if (value === undefined || value === '' || (inline === undefined && value.startsWith('--'))) return wrong(`--${name} needs a value.`)
       values[name] = value
     } else return wrong(`Unknown option: ${argv[i]}. --help lists them.`)
   }
@@ -62,6 +64,9 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
   const host = (given(values.host, 'HERMES_WEBUI_HOST') ?? '127.0.0.1').toLowerCase()
   const addresses = loopbacks(host)
   if (!addresses) return wrong(`${host} can be reached from other machines, and there is no sign-in yet that would protect it. Listen on localhost, and reach it from elsewhere through a tunnel of your own, such as: ssh -L 8787:localhost:8787 <this machine>`)
+  const origins = (env.HERMES_WEBUI_ALLOWED_ORIGINS ?? '').split(',').map((item) => item.trim()).filter((item) => item !== '')
+  const strange = origins.find((item) => originOf(item) === null)
+  if (strange !== undefined) return wrong(`HERMES_WEBUI_ALLOWED_ORIGINS: ${strange} is no origin. It needs its scheme, such as https://chat.example`)
   const home = folder(given(values.home, 'HERMES_HOME') ?? '~/.hermes')
   return {
     state: 'run',
@@ -72,6 +77,7 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
       state: folder(given(values.state, 'HERMES_WEBUI_STATE_DIR') ?? join(home, 'webui')),
       workspace: folder(given(undefined, 'HERMES_WEBUI_DEFAULT_WORKSPACE') ?? '~/workspace'),
       allowedHosts: new Set(hostNames(env.HERMES_WEBUI_ALLOWED_HOSTS ?? '')),
+      allowedOrigins: new Set(origins.map((item) => originOf(item)!)),
       open: switches.has('open'),
       demo: switches.has('demo'),
     },

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Refusal } from '../contract/problems'
 import type { Problem, ProblemCode } from '../contract/problems'
 import { readFraming } from './framing'
 import { linger } from './linger'
@@ -24,6 +25,8 @@ export interface GateOptions {
   cap: number
   /** Headers of every answer, refusals of the gate included. */
   headers(request: IncomingMessage): Record<string, string>
+  /** Throws a `Refusal` for a request that nothing behind the gate may see. */
+  check?(request: IncomingMessage): void
 }
 
 /** Requests of one connection that may wait for the answer before them; no honest client sends so many at once. */
@@ -70,8 +73,19 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
     watchHeaders(response, () => draining || (exchange.declares && !exchange.ended))
     if (framing.state === 'refused') refuse(response, framing.status, framing.code, framing.error)
     else if (!request.url?.startsWith('/')) refuse(response, 400, 'bad_request', 'The request target must be a path')
-    else return true
+    else return isLetIn(request, response)
     return false
+  }
+
+  const isLetIn = (request: IncomingMessage, response: ServerResponse): boolean => {
+    try {
+      options.check?.(request)
+      return true
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      answer(response, error.status, error.problem.code, error.problem.error)
+      return false
+    }
   }
 
   /** One request of a connection at a time, until its answer is decided. */
@@ -132,8 +146,12 @@ function watchHeaders(response: ServerResponse, mustClose: () => boolean): void 
 
 /** An undecodable request is never trusted to have ended where it seems to: its connection closes whatever it declares. */
 function refuse(response: ServerResponse, status: number, code: ProblemCode, error: string): void {
-  const body = problemBytes(code, error)
   exchanges.get(response.req)!.declares = true
+  answer(response, status, code, error)
+}
+
+function answer(response: ServerResponse, status: number, code: ProblemCode, error: string): void {
+  const body = problemBytes(code, error)
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store', 'Content-Length': body.length })
   response.end(body)
 }

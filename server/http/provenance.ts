@@ -17,23 +17,30 @@ export function hostNames(list: string): string[] {
   return list.split(',').map((item) => hostName(item.trim())).filter((name): name is string => name !== null)
 }
 
+/** An origin with its scheme, as browsers send it; null for what is none. A path behind it is dropped. */
+export function originOf(text: string): string | null {
+  return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text).origin : null
+}
+
 /**
  * The check of everything that acts, a GET that acts included (spec/server.md §2.4): a browser must have sent it from a page of this very
- * origin. Without Origin, Referer and fetch metadata it is no browser, and passes. `same-site` is refused too: another port of
+ * origin, or of an allowed one, as behind a proxy that sends another Host. Without Origin, Referer and fetch metadata it is no browser, and passes. `same-site` is refused too: another port of
  * `localhost` is the same site.
  */
-export function checkOrigin(header: HeaderOf): void {
+export function checkOrigin(header: HeaderOf, allowed: ReadonlySet<string>): void {
   const site = header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Refusal('cross_origin', 'Cross-origin request rejected')
   const from = header('origin') ?? header('referer')
   if (from === undefined) return
+  const origin = originOf(from)
+  if (origin !== null && allowed.has(origin)) return
   const host = header('host')
   if (host === undefined || originHost(from) !== withPort(host, from)) throw new Refusal('cross_origin', 'Cross-origin mismatch - check reverse proxy headers')
 }
 
 function hostName(host: string): string | null {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/.exec(host)
-  return match ? match[1]!.toLowerCase() : null
+  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/.exec(host)
+  return match && Number(match[2] ?? 0) <= 65535 ? match[1]!.toLowerCase() : null
 }
 
 function isLoopbackName(name: string): boolean {

@@ -70,6 +70,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     workspaceRoots: [work],
     clientFolder: options.clientFolder ?? builtClient,
     allowedHosts: new Set(),
+    allowedOrigins: new Set(),
     report: (error) => errors.push(error),
     ...options.parts,
   })

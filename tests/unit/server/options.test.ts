@@ -12,12 +12,13 @@ function options(argv: string[] = [], env: Record<string, string> = {}): Options
 describe('what a start was told', () => {
   it('by nobody', () => {
     expect(options()).toEqual({
-      addresses: ['127.0.0.1', '::1'], port: 8787, home: '/home/ann/.hermes', state: '/home/ann/.hermes/webui', workspace: '/home/ann/workspace', allowedHosts: new Set(), open: false, demo: false,
+      addresses: ['127.0.0.1', '::1'], port: 8787, home: '/home/ann/.hermes', state: '/home/ann/.hermes/webui', workspace: '/home/ann/workspace', allowedHosts: new Set(), allowedOrigins: new Set(), open: false, demo: false,
     })
   })
   it('by the environment, under the original’s names', () => {
     const env = { HERMES_HOME: '/srv/hermes', HERMES_WEBUI_PORT: '9000', HERMES_WEBUI_HOST: 'localhost', HERMES_WEBUI_DEFAULT_WORKSPACE: '~/here', HERMES_WEBUI_ALLOWED_HOSTS: 'Chat.Example:443, other.example' }
     expect(options([], env)).toMatchObject({ home: '/srv/hermes', state: '/srv/hermes/webui', port: 9000, workspace: '/home/ann/here', allowedHosts: new Set(['chat.example', 'other.example']) })
+    expect(options([], { HERMES_WEBUI_ALLOWED_ORIGINS: 'https://Chat.Example:443/, http://box.local:9000' }).allowedOrigins).toEqual(new Set(['https://chat.example', 'http://box.local:9000']))
     expect(options([], { HERMES_WEBUI_STATE_DIR: '/var/tmp/state' }).state).toBe('/var/tmp/state')
   })
   it('by flags, which beat the environment', () => {
@@ -51,10 +52,15 @@ describe('what does not start', () => {
     expect(words(['--bogus'])).toContain('Unknown option: --bogus')
     expect(words(['stray'])).toContain('Unknown option: stray')
     expect(words(['--home'])).toContain('--home needs a value')
+    expect(words(['--port', '--demo'])).toContain('--port needs a value')
     expect(words(['--open=yes'])).toContain('Unknown option')
+  })
+  it.each(['chat.example', '*', 'https://'])('with the allowed origin %s, which is none', (origin) => {
+    expect(words([], { HERMES_WEBUI_ALLOWED_ORIGINS: `https://good.example,${origin}` })).toContain(`${origin} is no origin`)
   })
   it('when only help or the version is asked for', () => {
     expect(words(['--help', '--port', '0'])).toBe('help')
+    expect(words(['-h'])).toBe('help')
     expect(words(['--version'])).toBe('version')
   })
 })

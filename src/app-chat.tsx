@@ -18,11 +18,9 @@ import type { ChatFacts, OpenApproval } from './sync/reactive'
 import type { Asked, TranscriptHandle } from './transcript/port'
 import { Icon } from './ui/icon'
 import { IconButton } from './ui/icon-button'
+import { Menu } from './ui/menu'
 import { useNotices } from './ui/notices'
 import { now } from './ui/now'
-import { onDemand } from './ui/on-demand'
-
-const Menu = onDemand(() => import('./ui/menu').then((module) => module.Menu))
 
 export interface ChatPaneProps {
   parts: AppParts

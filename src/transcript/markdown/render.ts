@@ -16,32 +16,35 @@ export interface Drawing {
  * Nodes for block tokens. Only `createElement`, text and plain attributes: there is no HTML string, so nothing to sanitize and no
  * Trusted Types sink (law 11). HTML in the text is shown as it is written. Headings have the level that `levelHeadings` gave them.
  */
-export function renderBlocks(drawing: Drawing, tokens: readonly Token[], into: Node): void {
+export function renderBlocks(drawing: Drawing, tokens: readonly Token[], into: Node, nested = false): void {
   for (const token of tokens) {
-    const node = renderBlock(drawing, token)
+    const node = renderBlock(drawing, token, nested)
     if (node) into.appendChild(node)
   }
 }
 
-/** One block, or null for what is not shown (blank lines, definitions). */
-export function renderBlock(drawing: Drawing, token: Token): Element | null {
+/**
+ * One block, or null for what is not shown (blank lines, definitions). Only an outermost block finds its own direction: marks of lists and
+ * lines of quotes stand at the side that their text begins on.
+ */
+export function renderBlock(drawing: Drawing, token: Token, nested = false): Element | null {
   const { document } = drawing
   switch (token.type) {
     case 'heading': {
       const heading = token as Tokens.Heading
-      const node = prose(drawing, `h${levelOf(token)}`, heading.tokens)
+      const node = prose(drawing, `h${levelOf(token)}`, heading.tokens, nested)
       node.className = `tx-h${heading.depth}`
       return node
     }
-    case 'paragraph': return prose(drawing, 'p', (token as Tokens.Paragraph).tokens)
+    case 'paragraph': return prose(drawing, 'p', (token as Tokens.Paragraph).tokens, nested)
     case 'text': {
       const text = token as Tokens.Text
-      return prose(drawing, 'p', text.tokens ?? [text])
+      return prose(drawing, 'p', text.tokens ?? [text], nested)
     }
     case 'html': {
       const node = document.createElement('p')
       node.className = 'tx-raw'
-      node.dir = 'auto'
+      if (!nested) node.dir = 'auto'
       node.textContent = (token as Tokens.HTML).text.replace(/\n+$/, '')
       return node
     }
@@ -51,13 +54,13 @@ export function renderBlock(drawing: Drawing, token: Token): Element | null {
     }
     case 'blockquote': {
       const node = document.createElement('blockquote')
-      node.dir = 'auto'
-      renderBlocks(drawing, (token as Tokens.Blockquote).tokens, node)
+      if (!nested) node.dir = 'auto'
+      renderBlocks(drawing, (token as Tokens.Blockquote).tokens, node, true)
       return node
     }
     case 'list': {
       const list = token as Tokens.List
-      const node = renderListShell(drawing, list)
+      const node = renderListShell(drawing, list, nested)
       for (const item of list.items) node.appendChild(renderItem(drawing, item))
       return node
     }
@@ -68,8 +71,9 @@ export function renderBlock(drawing: Drawing, token: Token): Element | null {
 }
 
 /** The list without its items, which a growing list keeps. */
-export function renderListShell(drawing: Drawing, list: Tokens.List): HTMLElement {
+export function renderListShell(drawing: Drawing, list: Tokens.List, nested = false): HTMLElement {
   const node = drawing.document.createElement(list.ordered ? 'ol' : 'ul')
+  if (!nested) node.dir = 'auto'
   if (list.ordered && list.start !== '' && list.start !== 1) node.setAttribute('start', String(list.start))
   return node
 }
@@ -77,7 +81,6 @@ export function renderListShell(drawing: Drawing, list: Tokens.List): HTMLElemen
 export function renderItem(drawing: Drawing, item: Tokens.ListItem): HTMLElement {
   const { document, words } = drawing
   const node = document.createElement('li')
-  node.dir = 'auto'
   if (item.task) {
     node.className = 'tx-task'
     const box = document.createElement('span')
@@ -91,16 +94,16 @@ export function renderItem(drawing: Drawing, item: Tokens.ListItem): HTMLElement
     // Text of a tight item stands in it without a paragraph; that of a loose one is a paragraph by the lexer.
     if (token.type === 'text') renderInline(drawing, (token as Tokens.Text).tokens ?? [token], node)
     else {
-      const child = renderBlock(drawing, token)
+      const child = renderBlock(drawing, token, true)
       if (child) node.appendChild(child)
     }
   }
   return node
 }
 
-function prose(drawing: Drawing, tag: string, tokens: readonly Token[]): HTMLElement {
+function prose(drawing: Drawing, tag: string, tokens: readonly Token[], nested: boolean): HTMLElement {
   const node = drawing.document.createElement(tag)
-  node.dir = 'auto'
+  if (!nested) node.dir = 'auto'
   renderInline(drawing, tokens, node)
   return node
 }

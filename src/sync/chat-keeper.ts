@@ -22,6 +22,8 @@ export class ChatKeeper {
   behind: Cursor | null = null
   private touched = untouched()
   private readonly outside = { rows: new Map<string, Row>(), turns: new Map<string, Turn>() }
+  /** What has left since the chat was opened: an answer that was read before must not bring it back. */
+  private readonly gone = new Set<string>()
   private replaces: ChatSave['replace']
   private dirty = false
   private cancelWrite: (() => void) | null = null
@@ -43,6 +45,11 @@ export class ChatKeeper {
 
   note(touched: Touched): void {
     addTouched(this.touched, touched)
+    for (const id of touched.removed) {
+      this.gone.add(id)
+      this.outside.rows.delete(id)
+      this.outside.turns.delete(id)
+    }
     this.soon()
   }
 
@@ -60,8 +67,8 @@ export class ChatKeeper {
   /** Parts of a catch-up that lie before what is in memory, but within the copy. */
   answer(changes: Changes): void {
     const from = this.value().from
-    for (const row of changes.rows) if (row.pos < from) this.outside.rows.set(row.id, row)
-    for (const turn of changes.turns) if (turn.pos < from) this.outside.turns.set(turn.id, turn)
+    for (const row of changes.rows) if (row.pos < from && !this.gone.has(row.id)) this.outside.rows.set(row.id, row)
+    for (const turn of changes.turns) if (turn.pos < from && !this.gone.has(turn.id)) this.outside.turns.set(turn.id, turn)
     this.behind = null
     this.soon()
   }

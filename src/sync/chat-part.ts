@@ -229,8 +229,13 @@ export class ChatPart implements OpenChat {
       // Each turn of the loop costs one answer; a gap that stays after three is a sign of a copy that does not fit.
       for (let turn = 0; ; turn++) {
         const epoch = this.shared.epoch()
-        if (turn === 3) this.cursor = null
-        if (!(await this.askOnce(signal))) return
+        if (turn === 3) {
+          this.cursor = null
+          this.keeper.behind = null
+        }
+        const taken = await this.askOnce(signal, turn >= 3)
+        if (taken === 'stop') return
+        if (taken === 'stale') continue
         if (epoch !== this.shared.epoch()) continue
         if (!this.shared.hears(this.session) || this.drain()) return
       }
@@ -241,24 +246,28 @@ export class ChatPart implements OpenChat {
     }
   }
 
-  /** False: the answer was of another store, or there is nothing more to do. */
-  private async askOnce(signal: AbortSignal): Promise<boolean> {
+  /** `stop`: the answer was of another store, or nobody waits for it. `stale`: it does not fit what has come to be known meanwhile. */
+  private async askOnce(signal: AbortSignal, anew: boolean): Promise<'taken' | 'stale' | 'stop'> {
     const after = this.keeper.behind ?? this.cursor
-    const asked = after === null ? { session_id: this.session, limit: WINDOW_ROWS } : { session_id: this.session, after, from: this.keeper.from ?? this.current.from, limit: WINDOW_ROWS }
+    const asked = after === null ? { session_id: this.session, limit: WINDOW_ROWS } : { session_id: this.session, after, from: this.reach(), limit: WINDOW_ROWS }
     const { output } = await this.shared.backend.ask('GET /api/session/changes', asked, { fresh: true, signal })
-    if (signal.aborted || !this.shared.accepts(output.store)) return false
-    this.take(output, after === null)
-    return true
+    if (signal.aborted || !this.shared.accepts(output.store)) return 'stop'
+    return this.take(output, after === null, anew) ? 'taken' : 'stale'
   }
 
-  private take(answer: Changes, window: boolean): void {
+  /** From where on changes are of interest: copy and memory may each reach further back than the other. */
+  private reach(): string {
+    return this.keeper.deeper() ? this.keeper.from! : this.current.from
+  }
+
+  private take(answer: Changes, window: boolean, anew: boolean): boolean {
     const whole = window || answer.reset === true
-    const setBack = answer.reset === true && answer.seq < this.current.seq
+    const setBack = (answer.reset === true || anew) && answer.seq < this.current.seq
     // A window that was under way while the copy was read, and is older than that.
-    if (window && !setBack && answer.seq < this.current.seq) return
+    if (window && !setBack && answer.seq < this.current.seq) return false
     // A window takes the place of what is shown, also of something newer, when the server says that its log was set back.
     const merged = merge(this.current, whole ? { ...answer, reset: true } : answer, whole ? 'window' : 'after')
-    if (merged.state === 'stale') return
+    if (merged.state === 'stale') return false
     this.cursor = answer.cursor
     this.copyAt = this.shared.clock.now()
     if (whole) this.keeper.window(merged.state === 'applied' ? merged.touched : emptyTouched(), answer.from, setBack ? 'set_back' : 'window')
@@ -274,6 +283,7 @@ export class ChatPart implements OpenChat {
       void this.keeper.flush()
       this.tell({ type: 'state' })
     }
+    return true
   }
 
   /** Applies what came while an answer was awaited. True: from here on frames follow without a gap. */
@@ -338,12 +348,14 @@ export class ChatPart implements OpenChat {
   private async olderHere(): Promise<boolean> {
     const copies = this.shared.copies()
     if (!copies || !this.keeper.deeper() || this.keeper.behind !== null) return false
-    await this.keeper.flush()
     const value = this.current
+    // What is read is true as of now, not as of when it has been read.
+    const { seq } = value
+    await this.keeper.flush()
     const found = await copies.before(this.session, value.from, WINDOW_ROWS)
     if (!found.ok || !found.value || value !== this.current || !value.session || this.keeper.behind !== null) return false
     const { rows, turns, from } = found.value
-    return this.takeOlder({ store: copies.store, session: value.session, rows, turns, retracted: [], from, seq: value.seq, cursor: this.cursor ?? '' })
+    return this.takeOlder({ store: copies.store, session: value.session, rows, turns, retracted: [], from, seq, cursor: this.cursor ?? '' })
   }
 
   private async olderThere(): Promise<boolean> {

@@ -13,12 +13,11 @@ export function chat({ store, runs, models }: Pick<Parts, 'store' | 'runs' | 'mo
       if (input.attachments !== undefined && input.attachments.length > 0) throw new Refusal('bad_request', 'Attachments are not taken yet')
       if (input.retry === undefined ? blank(input.message) : input.message !== undefined) throw new Refusal('message_required', 'message is required')
       const idempotency = keyOf(input, header('idempotency-key'))
-      const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
       const started = await runs.start(profile, {
         session: input.session_id,
         ...(input.retry === undefined ? { text: input.message } : { retry: input.retry }),
         ...idempotency,
-        ...(model ? { model } : {}),
+        lookUp: () => models.resolve(profile, { model: input.model, model_provider: input.model_provider }),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),
       })
       return {

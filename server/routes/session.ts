@@ -4,6 +4,7 @@ import type { CompactSession } from '../contract/routes'
 import type { ModelRef, SessionHead, Usage } from '../contract/session'
 import { lastRun } from '../contract/session'
 import { Refusal } from '../contract/problems'
+import type { NewChoice } from '../runs/port'
 import type { SessionState, Store } from '../store/port'
 import { compactOf, seconds } from './compact'
 import { keyOf } from './key'
@@ -41,13 +42,15 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
     async 'POST /api/session/new'({ input, profile, header }) {
       const idempotency = keyOf(input, header('idempotency-key'))
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
-      const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
+      const lookUp = async (): Promise<NewChoice> => {
+        const [model, fallback] = await Promise.all([models.resolve(profile, { model: input.model, model_provider: input.model_provider }), models.defaultModel(profile)])
+        return { ...(model ? { model } : {}), ...agentFor(input.agent, model, fallback) }
+      }
       const head = await runs.create(profile, {
         ...(input.title === undefined ? {} : { title: input.title }),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),
-        ...(model ? { model } : {}),
-        ...agentFor(input.agent, model, await models.defaultModel(profile)),
-        ...(idempotency ? { key: idempotency.key } : {}),
+        lookUp,
+        ...idempotency,
       })
       return { session: await compact(store, head) }
     },

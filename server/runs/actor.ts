@@ -48,8 +48,9 @@ export class SessionActor {
     return this.live === null && this.#waiting === 0
   }
 
-  start(profile: ProfileContext, input: StartInput): Promise<Started> {
+  start(profile: ProfileContext, given: StartInput): Promise<Started> {
     return this.#inTurn(async () => {
+      let input = given
       checkStart(input)
       const scope = input.key === undefined ? null : { profile: profile.name, route: START_ROUTE, key: input.key }
       // Read beside the receipt, which answers also where the chat would refuse.
@@ -64,7 +65,8 @@ export class SessionActor {
       const { ledger, state } = await this.#state(profile)
       const agent = this.p.agentOf(state.head)
       const folder = workspace ?? state.head.workspace
-      const [probe] = await Promise.all([this.#probe(agent, profile), readyWorkspace(this.p.workspace, folder)])
+      const [probe, found] = await Promise.all([this.#probe(agent, profile), given.lookUp?.(), readyWorkspace(this.p.workspace, folder)])
+      if (found) input = { ...given, model: found }
       const { ref, model } = resolved(agent, probe, state.head, input)
 
       // From here to the write there is no await: what was checked is claimed (law 8).

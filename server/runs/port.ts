@@ -3,7 +3,8 @@ import type { ProfileContext } from '../profiles/context'
 
 /** What routes may ask of sessions and runs. Every promise resolves after the commit; refusals are `Refusal`s from the contract and change nothing. */
 export interface Runs {
-  create(profile: ProfileContext, input: { id?: string; title?: string; workspace?: string; model?: ModelRef | null; agent?: 'scripted' | 'embedded'; key?: string }): Promise<SessionHead>
+  /** A new chat. Same key and body: the chat that was made then. */
+  create(profile: ProfileContext, input: NewInput): Promise<SessionHead>
   /** Admission: `turn.admitted` + `run.started` in one append, then the agent. Same key and body: the stored receipt. */
   start(profile: ProfileContext, input: StartInput): Promise<Started>
   stop(profile: ProfileContext, run: string, by: 'person' | 'server'): Promise<{ cancelled: boolean; session: string | null }>
@@ -21,6 +22,19 @@ export interface Runs {
   live(): { session: string; run: string; startedAt: number }[]
 }
 
+export interface NewInput extends NewChoice {
+  id?: string
+  title?: string
+  workspace?: string
+  key?: string
+  /** As in `StartInput`. */
+  bodyHash?: string
+  /** Model and agent where they must be looked up: called only when no receipt answers (law 7: what is connected now changes no receipt). */
+  lookUp?: () => Promise<NewChoice>
+}
+
+export interface NewChoice { model?: ModelRef | null; agent?: 'scripted' | 'embedded' }
+
 export interface StartInput {
   session: string
   /** Exactly one of the two. */
@@ -31,6 +45,8 @@ export interface StartInput {
   /** SHA-256 of the validated body without `key`, canonical JSON; with `key` only. */
   bodyHash?: string
   model?: ModelRef | null
+  /** The model where it must be looked up: called only when no receipt answers. */
+  lookUp?: () => Promise<ModelRef | null>
   workspace?: string
 }
 

@@ -14,7 +14,7 @@ import type { Limits } from './limits'
 import type { Runs } from './port'
 import { endLeftovers, systemProcesses } from './processes'
 import type { ProcessTable } from './processes'
-import { hashOf, keyReused, storedReceipt } from './receipt'
+import { keyReused, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
 import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
@@ -74,18 +74,19 @@ export function makeRuns(parts: RunsParts): Runs {
     async create(profile, input) {
       if (draining) throw shuttingDown()
       if (input.id !== undefined && !isPathSafeId(input.id)) throw new Refusal('invalid_id', 'This id cannot be used for a chat.')
-      const { key, ...body } = input
-      const bodyHash = hashOf(body)
+      const { key, bodyHash = '' } = input
+      if (key !== undefined && bodyHash === '') throw new Refusal('bad_request', 'A key needs the digest of its body.')
       const scope = key === undefined ? null : { profile: profile.name, route: NEW_ROUTE, key }
       const before = scope && (await storedReceipt(store, scope, bodyHash))
       if (before) return actor((before.body as { session: string }).session).head(profile)
       const workspace = input.workspace === undefined ? rules.defaultWorkspace : await chosenWorkspace(rules, input.workspace)
-      if (input.agent !== undefined && !parts.agents[input.agent]) throw new Refusal('bad_request', 'This server has no such agent.')
+      const { model, agent } = { ...input, ...(await input.lookUp?.()) }
+      if (agent !== undefined && !parts.agents[agent]) throw new Refusal('bad_request', 'This server has no such agent.')
       const session = input.id ?? mint('ses')
       const title = shorten(input.title ?? '', TITLE_LENGTH)
       const created: Draft = {
-        type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: input.model ?? null, source: 'talaria',
-        agent: input.agent === undefined ? null : { kind: input.agent, name: AGENT_NAMES[input.agent] },
+        type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: model ?? null, source: 'talaria',
+        agent: agent === undefined ? null : { kind: agent, name: AGENT_NAMES[agent] },
       }
       try {
         await store.append({

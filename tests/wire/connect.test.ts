@@ -93,16 +93,27 @@ it('a model that does not exist settles as failed in the provider’s own words;
   expect(await told('POST /api/chat/start', { session_id: session, message: 'x', model: 'm', model_provider: 'nobody' })).toMatchObject({ status: 400, problem: { code: 'model_unknown' } })
 })
 
-it('is removed again; what Hermes or the script gives cannot be', async () => {
+it('is removed again, which changes no receipt; what Hermes or the script gives cannot be', async () => {
   const provider = (await told('GET /api/providers', {})).body.active_provider!
+  model.next(stream(...says('Once.')))
+  const chat = { title: 'Made once', key: 'new-1' }
+  const made = await told('POST /api/session/new', chat)
+  const turn = { session_id: made.body.session.session_id, message: 'Hello!', model: 'fake-model', model_provider: provider, key: 'turn-1' }
+  const started = await told('POST /api/chat/start', turn)
+  await settled(server, started.body.stream_id)
   expect((await told('POST /api/providers/delete', { provider })).body).toEqual({ ok: true, provider })
+  expect(await told('POST /api/chat/start', turn)).toMatchObject({ status: 200, body: started.body })
+  expect((await told('POST /api/session/new', chat)).body.session.session_id).toBe(turn.session_id)
   expect((await told('GET /api/onboarding/status', {})).body).toMatchObject({ completed: false })
   expect(await told('POST /api/providers/delete', { provider })).toMatchObject({ status: 404, problem: { code: 'not_found' } })
   expect(await told('POST /api/providers/delete', { provider: 'scripted' })).toMatchObject({ status: 400, problem: { code: 'connection_invalid' } })
 })
 
 it('Try it: the script becomes the default, and new chats are answered by it', async () => {
+  const chat = { title: 'Made before', key: 'new-2' }
+  const before = await told('POST /api/session/new', chat)
   expect((await told('POST /api/onboarding/setup', { provider: 'scripted', model: 'scripted' })).body).toMatchObject({ ok: true, default: { provider: 'scripted' } })
+  expect((await told('POST /api/session/new', chat)).body.session.session_id).toBe(before.body.session.session_id)
   const session = await newChat(server)
   await settled(server, await say(server, session, '[[say:hi]]'))
   expect((await told('GET /api/session/status', { session_id: session })).body.agent).toMatchObject({ kind: 'scripted' })

@@ -202,10 +202,11 @@ describe('admission', () => {
 describe('a chat', () => {
   it('is real before its first message, and made once for one key', async () => {
     const { runs, profile, store } = rigged()
-    const head = await runs.create(profile, { key: 'k', title: 'Plan' })
+    const head = await runs.create(profile, { key: 'k', bodyHash: 'h', title: 'Plan' })
     expect(head).toMatchObject({ title: 'Plan', titleBy: 'person', count: 0, agent: null })
-    expect((await runs.create(profile, { key: 'k', title: 'Plan' })).id).toBe(head.id)
-    expect(await codeOf(runs.create(profile, { key: 'k', title: 'Other' }))).toBe('key_reused')
+    expect((await runs.create(profile, { key: 'k', bodyHash: 'h', title: 'Plan' })).id).toBe(head.id)
+    expect(await codeOf(runs.create(profile, { key: 'k', bodyHash: 'other', title: 'Other' }))).toBe('key_reused')
+    expect(await codeOf(runs.create(profile, { key: 'k', title: 'Plan' }))).toBe('bad_request')
     expect((await store.list({ profile: 'default', limit: 10 })).entries).toHaveLength(1)
   })
 

@@ -4,7 +4,7 @@ import { productFolder, removeFolder, startProduct } from '../support/product'
 import { median, round } from './figures'
 import { notePaint, reachOf, WORKER_IN_CHARGE } from './in-page'
 import type { Result } from './main'
-import { lastWords, seedChat, seeded } from './seed'
+import { lastWords, seedChat, seeded, seedList } from './seed'
 
 const SIZES = [50, 2000, 10_000]
 const ROUNDS = 7
@@ -21,6 +21,8 @@ export async function coldStarts(): Promise<Result[]> {
   const profile = profileFolder()
   const at = Date.now()
   await seeded(folder, async (store) => {
+    // A list of more than its first page, as it is after some weeks.
+    await seedList(store, 150)
     for (const rows of SIZES) await seedChat(store, chatOf(rows), rows, at)
   })
   let product = await startProduct({ folder, ...PRODUCT })

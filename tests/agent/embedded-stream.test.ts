@@ -288,6 +288,13 @@ describe('the embedded agent and the streams of real endpoints', () => {
     expect(chat.of('notice')).toMatchObject([{ code: 'answer_end_unconfirmed' }])
   })
 
+  it('an end in the middle of an event is a cut answer, and nothing that was left out', async () => {
+    fake.next({ pieces: [event(delta({ content: 'Half an ans' })), 'data: {"choices":[{"delta":{"conte'] })
+    expect(await chat.say('hi')).toMatchObject({ outcome: 'failed', problem: { code: 'provider_error', words: expect.stringMatching(/middle of the answer/) } })
+    expect(chat.text).toBe('Half an ans')
+    expect(chat.of('notice')).toEqual([])
+  })
+
   it('an answer cut by its length is said', async () => {
     fake.next(stream(delta({ content: 'So long' }), delta({}, 'length')))
     expect(await chat.say('hi')).toMatchObject({ outcome: 'completed', reason: 'length' })

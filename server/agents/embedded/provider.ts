@@ -106,7 +106,7 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
       if (shown === 'page') return failed({ code: 'provider_garbled', words: 'A web page came instead of an answer of a model.', status: answer.status })
       if (reply.heard === 0 && reply.skipped > 0) return failed({ code: 'provider_garbled', words: 'What the model server sent is not in a form that can be read.' })
       // Arguments that break off with the stream (R224): the message was cut, whatever a clean end of the connection says.
-      if (!reply.done && !reply.finish && (dialect.alwaysEnds || reply.calls.some((c) => c.broken) || reply.heard === 0 || (reply.text === '' && reply.calls.length === 0))) return failed(cut(reply))
+      if (!reply.done && !reply.finish && (shown === 'torn' || dialect.alwaysEnds || reply.calls.some((c) => c.broken) || reply.heard === 0 || (reply.text === '' && reply.calls.length === 0))) return failed(cut(reply))
       return { reply, end: { state: 'whole' } }
     } catch (error) {
       await say(draft.end())
@@ -121,8 +121,8 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
   }
 }
 
-/** Reads a stream of events, or a JSON body that came in its place, or notices that it is a web page. */
-async function read(answer: Answer, dialect: Dialect, part: (part: Part) => Promise<void>): Promise<'stream' | 'body' | 'page'> {
+/** Reads a stream of events, or a JSON body that came in its place, or notices that it is a web page. `torn`: the connection ended within an event. */
+async function read(answer: Answer, dialect: Dialect, part: (part: Part) => Promise<void>): Promise<'stream' | 'torn' | 'body' | 'page'> {
   const frames = makeFrames()
   let kind: 'unknown' | 'stream' | 'body' = 'unknown'
   let start: Uint8Array[] = []
@@ -144,8 +144,13 @@ async function read(answer: Answer, dialect: Dialect, part: (part: Part) => Prom
     for (const frame of frames.push(piece)) for (const p of dialect.read(frame)) await part(p)
   }
   if (kind === 'stream') {
-    for (const frame of frames.end()) for (const p of dialect.read(frame)) await part(p)
-    return 'stream'
+    let torn = false
+    for (const frame of frames.end())
+      for (const p of dialect.read(frame)) {
+        if (p.type === 'skipped') torn = true
+        else await part(p)
+      }
+    return torn ? 'torn' : 'stream'
   }
   const text = new TextDecoder().decode(Buffer.concat(start)).trim()
   if (text === '') return 'stream'

@@ -24,6 +24,7 @@ export class ThreadedStore implements Store {
   #ahead: { rev: number; go: () => void }[] = []
   #turn = 0
   #closing: Promise<void> | null = null
+  #checking: ReturnType<Store['check']> | null = null
 
   constructor(
     private readonly writer: Link<typeof WRITES>,
@@ -60,15 +61,8 @@ export class ThreadedStore implements Store {
   onCommit: Store['onCommit'] = (listener) => {
     this.#listener = listener
   }
-  /** In a thread of its own, so that no other reader waits for it. */
-  check: Store['check'] = async () => {
-    const reader = await this.opts.startReader()
-    try {
-      return await reader.call('check')
-    } finally {
-      await reader.close()
-    }
-  }
+  /** In a thread of its own, so that no other reader waits for it; who asks meanwhile gets the same answer, so that there is never more than one. */
+  check: Store['check'] = () => (this.#checking ??= this.#check().finally(() => (this.#checking = null)))
   /** Commits what waits; then ends the readers, and last the writer, which lets the lock go. */
   close: Store['close'] = () => (this.#closing ??= this.#close())
 
@@ -104,6 +98,15 @@ export class ThreadedStore implements Store {
     const rev = Number(answer?.cursor ?? 0)
     if (rev > this.#head) await new Promise<void>((go) => this.#ahead.push({ rev, go }))
     return answer
+  }
+
+  async #check(): ReturnType<Store['check']> {
+    const reader = await this.opts.startReader()
+    try {
+      return await reader.call('check')
+    } finally {
+      await reader.close()
+    }
   }
 
   #release(rev: number): void {

@@ -10,9 +10,11 @@ function apart() {
     call: (verb: string) => new Promise((resolve, reject) => answers.set(verb, { resolve, reject })),
     close: async () => {},
   })
-  const store = new ThreadedStore(link(7) as never, [link(0) as never], { startReader: async () => link(0) as never, clock: () => 1, timers: { set: () => 0, clear: () => {} }, interval: 1 })
+  const started: unknown[] = []
+  const startReader = async () => (started.push(1), link(0) as never)
+  const store = new ThreadedStore(link(7) as never, [link(0) as never], { startReader, clock: () => 1, timers: { set: () => 0, clear: () => {} }, interval: 1 })
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
-  return { store, settle, answer: async (verb: string, value: unknown) => (answers.get(verb)!.resolve(value), settle()), fail: async (verb: string, error: Error) => (answers.get(verb)!.reject(error), settle()) }
+  return { store, started, settle, answer: async (verb: string, value: unknown) => (answers.get(verb)!.resolve(value), settle()), fail: async (verb: string, error: Error) => (answers.get(verb)!.reject(error), settle()) }
 }
 const accepted = { verdicts: [{ state: 'accepted', accepted: { rev: 8, profile: 'default' } }], ms: 1, bytes: 1 }
 
@@ -48,4 +50,18 @@ test('an older cursor, an unknown session and a failed commit keep nobody waitin
   await fail('commit', new Error('the thread died'))
   await appended
   await expect(list).resolves.toEqual({ cursor: '8' })
+})
+
+test('however many ask for a check, one thread does it; the next one is new', async () => {
+  const { store, started, settle, answer } = apart()
+  const checks = Promise.all(Array.from({ length: 50 }, () => store.check()))
+  await settle()
+  await answer('check', { ok: true, words: 'ok' })
+  expect(new Set(await checks)).toEqual(new Set([{ ok: true, words: 'ok' }]))
+  expect(started).toHaveLength(1)
+  const next = store.check()
+  await settle()
+  await answer('check', { ok: false, words: 'broken' })
+  expect(await next).toEqual({ ok: false, words: 'broken' })
+  expect(started).toHaveLength(2)
 })

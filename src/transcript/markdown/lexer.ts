@@ -33,6 +33,18 @@ class Rules extends Tokenizer {
     return { type: 'strong', raw: found[0], text: found[1]!, tokens: this.lexer.inlineTokens(found[1]!) }
   }
 
+  /** The library reads a list inside a quote anew; after the text of a list item it takes it for none and fails (`- a > b\n  > -`). */
+  override blockquote(src: string): Tokens.Blockquote | undefined {
+    const { state } = this.lexer
+    const last = state.lastToken
+    delete state.lastToken
+    try {
+      return super.blockquote(src)
+    } finally {
+      if (last) state.lastToken = last
+    }
+  }
+
   override url(src: string): Tokens.Link | undefined {
     const found = super.url(src)
     const end = found ? found.raw.search(CJK_END) : -1
@@ -75,16 +87,31 @@ function options(): MarkedOptions {
 export function lex(src: string, known: Definitions): Lexed {
   const lexer = new NotingLexer(options())
   Object.assign(lexer.tokens.links, known)
-  const tokens = [...lexer.lex(src)]
+  const tokens = lexed(lexer, src)
   const defined: Definitions = {}
   for (const [tag, target] of Object.entries(lexer.tokens.links)) if (!(tag in known)) defined[tag] = target
   return { tokens, defined, labels: lexer.labels }
 }
 
+/** Text that the library fails on is shown as it is written: one answer must not end the page. */
+function lexed(lexer: NotingLexer, src: string): Token[] {
+  try {
+    return [...lexer.lex(src)]
+  } catch {
+    return [{ type: 'paragraph', raw: src, text: src, tokens: [{ type: 'text', raw: src, text: src, escaped: false }] } satisfies Tokens.Paragraph]
+  }
+}
+
 /** True when a block begins exactly at `at`: what stands before it can be drawn for good. Only blocks are lexed, no inline text. */
 export function beginsBlock(src: string, at: number): 'fence' | 'block' | null {
   let length = 0
-  for (const token of new Lexer(options()).blockTokens(src, [])) {
+  let tokens: Token[]
+  try {
+    tokens = new Lexer(options()).blockTokens(src, [])
+  } catch {
+    return null
+  }
+  for (const token of tokens) {
     if (length === at && token.type !== 'space') return token.type === 'code' && (token as Tokens.Code).codeBlockStyle !== 'indented' ? 'fence' : 'block'
     length += token.raw.length
     if (length > at) return null

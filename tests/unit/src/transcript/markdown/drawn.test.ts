@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Lexer } from 'marked'
+import { expect, test, vi } from 'vitest'
 import { safeAddress } from '../../../../../src/transcript/markdown/links'
 import { makeMarkdown } from '../../../../../src/transcript/markdown/stream'
 import { words } from './words'
@@ -66,6 +67,19 @@ test('a bare address ends before CJK and closing punctuation and keeps balanced 
 test('references are decoded in prose and not in code', () => {
   const into = draw('a &amp; b &lt;c&gt; &#128512; &nope; `&amp;`')
   expect(into.textContent).toBe('a & b <c> 😀 &nope; &amp;')
+})
+
+test('a quote with a list inside a list item is drawn, where the library alone fails', () => {
+  expect(draw('- [x] > `\n  > -\n').querySelector('li')!.textContent).toContain('> `')
+})
+
+test('text that the lexer fails on is shown as it is written', () => {
+  const failing = vi.spyOn(Lexer.prototype, 'blockTokens').mockImplementation(() => {
+    throw new Error('no luck')
+  })
+  const into = draw('one **two**\n\nthree')
+  failing.mockRestore()
+  expect(into.textContent).toBe('one **two**\n\nthree')
 })
 
 test('a table stands in a named scroller that takes the focus, with its alignment as classes and never as a style', () => {

@@ -12,7 +12,7 @@ const inlineDepth = { maxDepth: 2, depthIdentifier: fc.createDepthIdentifier() }
 const blockDepth = { maxDepth: 2, depthIdentifier: fc.createDepthIdentifier() }
 
 const inline = fc.letrec<{ inline: string; span: string }>((tie) => ({
-  inline: fc.array(fc.oneof(inlineDepth, { weight: 3, arbitrary: word }, { weight: 2, arbitrary: tie('span') }), { minLength: 1, maxLength: 4 }).chain((parts) => fc.constantFrom(' ', ' ', ' ', '', '\n', '  \n', '\\\n').map((gap) => parts.join(gap))),
+  inline: fc.array(fc.oneof(inlineDepth, { weight: 3, arbitrary: word }, { weight: 2, arbitrary: tie('span') }), { minLength: 1, maxLength: 3 }).chain((parts) => fc.constantFrom(' ', ' ', ' ', '', '\n', '  \n', '\\\n').map((gap) => parts.join(gap))),
   span: fc.oneof(
     word.map((s) => `\`${s}\``),
     tie('inline').map((s) => `*${s}*`), tie('inline').map((s) => `**${s}**`), tie('inline').map((s) => `***${s}***`), tie('inline').map((s) => `~~${s}~~`),
@@ -48,7 +48,7 @@ const leaf = fc.oneof(
 )
 
 const block = fc.letrec<{ block: string; blocks: string; container: string }>((tie) => ({
-  blocks: fc.array(fc.tuple(tie('block'), ends), { minLength: 1, maxLength: 3 }).map((parts) => parts.map(([s, e]) => s + e).join('')),
+  blocks: fc.array(fc.tuple(tie('block'), ends), { minLength: 1, maxLength: 2 }).map((parts) => parts.map(([s, e]) => s + e).join('')),
   block: fc.oneof(blockDepth, { weight: 5, arbitrary: leaf }, { weight: 3, arbitrary: tie('container') }),
   container: fc.oneof(
     fc.tuple(fc.constantFrom('- ', '* ', '+ ', '1. ', '2) ', '10. ', '-   ', '- [ ] ', '- [x] '), fc.array(tie('blocks'), { minLength: 1, maxLength: 3 }), fc.constantFrom('\n', '\n', '\n\n', ''), fc.constantFrom('', '', ' ', '   ')).map(([mark, items, gap, pad]) =>

@@ -54,7 +54,10 @@ export class Shell {
     return fetch(request)
   }
 
-  /** Removes the caches of builds that no open page is of. While a page does not say of which it is, everything stays. */
+  /**
+   * Removes the caches of builds that no open page is of. While a page does not say of which it is, everything stays; also while another build is being
+   * installed or waits, whose files no page uses yet: it cleans when its time has come.
+   */
   async clean(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const old = (await shellCaches()).filter((name) => name !== this.name)
@@ -68,10 +71,17 @@ export class Shell {
       for (const name of old) {
         const cache = await caches.open(name)
         const used = await Promise.all(foreign.map((file) => cache.match(file)))
+        // Looked at right before the end: a build that one goes back to is installed into the cache of its earlier time.
+        if (this.another()) return
         if (used.every((found) => !found)) await caches.delete(name)
       }
       return
     }
+  }
+
+  private another(): boolean {
+    const { installing, waiting } = this.scope.registration
+    return installing !== null || waiting !== null
   }
 }
 

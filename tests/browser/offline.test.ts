@@ -175,6 +175,44 @@ test('a new build is offered, loads when it is asked for, and never shows a blan
   }
 })
 
+test('a build that waits keeps its files while pages of the old one start, and so does one that is gone back to: each is readable without the server', async () => {
+  const cache = join(process.cwd(), 'node_modules/.cache')
+  mkdirSync(cache, { recursive: true })
+  const dist = mkdtempSync(join(cache, 'next-build-'))
+  const builds = [join(process.cwd(), 'dist'), dist]
+  try {
+    cpSync(builds[0]!, dist, { recursive: true })
+    nextBuild(dist)
+    let page = await openBrowser()
+    const chat = await ask(page, '[[say:Written by the old build.]]', 'old build')
+    await installed(page)
+    // Forward, and back again.
+    for (const [to, build] of [[1, 'next'], [0, undefined]] as const) {
+      await product.end()
+      product = await startProduct({ folder, port: product.port, args: ['--demo'], dist: builds[to]! })
+      seen.allowNetworkErrors(true)
+      await page.reload()
+      await readable(page, 'old build')
+      await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update())
+      await until(() => page.evaluate(async () => Boolean((await navigator.serviceWorker.getRegistration())?.waiting)), 'the other build waits', 30_000)
+      for (let i = 0; i < 3; i++) {
+        await page.reload()
+        await readable(page, 'old build')
+        await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'), 'the worker is told of the page')
+      }
+      await context.close()
+      await product.end()
+      page = await openBrowser()
+      seen.allowNetworkErrors(true)
+      await page.goto(product.url + chat)
+      await readable(page, 'old build')
+      expect(await page.evaluate(() => document.documentElement.dataset['build'])).toBe(build)
+    }
+  } finally {
+    rmSync(dist, { recursive: true, force: true })
+  }
+})
+
 /** Makes a later build of a copy of this one: another page, another entry script, another worker. */
 function nextBuild(dist: string): void {
   const client = join(dist, 'client')

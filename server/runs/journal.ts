@@ -41,6 +41,8 @@ export class Journal {
   #answerIsFinal = false
   readonly questions: Questions
   #fresh: string[] = []
+  /** The row that opened last: what comes of it later leaves the context with it. */
+  #latest: string | null = null
   #context: ContextItem[] = []
   #usage: Usage | undefined
   #closed = false
@@ -111,7 +113,7 @@ export class Journal {
   notice(code: string, params?: Record<string, string | number>, words?: string): void {
     if (this.#closed) return
     const row = this.#p.mint('row')
-    this.#fresh.push(row)
+    this.#note(row)
     this.#push([{
       type: 'row.opened', row, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind: 'notice', state: 'done',
       notice: { code, ...(params ? { params } : {}), ...(words === undefined ? {} : { words: wellFormed(words.slice(0, WORDS_LIMIT)) }) },
@@ -250,7 +252,7 @@ export class Journal {
   }
 
   #keep(messages: unknown[]): void {
-    const rows = this.#fresh.length ? this.#fresh : [this.#p.userRow]
+    const rows = this.#fresh.length ? this.#fresh : [this.#latest ?? this.#p.userRow]
     this.#fresh = []
     for (const message of messages) this.#context.push({ message, rows, turn: this.#p.turn })
   }
@@ -265,7 +267,12 @@ export class Journal {
 
   #remember(row: LiveRow): void {
     this.#live.set(row.id, row)
-    this.#fresh.push(row.id)
+    this.#note(row.id)
+  }
+
+  #note(row: string): void {
+    this.#fresh.push(row)
+    this.#latest = row
   }
 
   #forget(row: LiveRow): void {

@@ -110,6 +110,24 @@ describe('a chat of the embedded agent through the server', () => {
     expect(fake.asked().at(-1)!.messages).toEqual([expect.anything(), { role: 'user', content: 'what is here?' }, { role: 'assistant', content: 'Nothing.' }, { role: 'user', content: 'really?' }])
   })
 
+  it('what a tool answered in a failed attempt is never taken for the answer of a call with the same id in the next one', async () => {
+    const session = await chat()
+    const look = stream(...calls({ id: 'call_0', name: 'read', args: { path: 'note.txt' } }))
+    mkdirSync(join(server.work, 'default'), { recursive: true })
+    writeFileSync(join(server.work, 'default', 'note.txt'), 'stale words\n')
+    fake.next(look, { pieces: ['RESET'] })
+    const run = await send(session, { message: 'what does it say?' })
+    expect(run).toMatchObject({ outcome: 'failed' })
+    writeFileSync(join(server.work, 'default', 'note.txt'), 'fresh words\n')
+    fake.next(look, stream(...says('It says it.')))
+    expect(await send(session, { retry: run.turn })).toMatchObject({ outcome: 'completed' })
+    fake.next(stream(...says('Sure.')))
+    await send(session, { message: 'sure?' })
+    const given = JSON.stringify(fake.asked().at(-1)!.messages)
+    expect(given).toContain('1\\tfresh words')
+    expect(given).not.toContain('stale')
+  })
+
   it('a refused key fails as one, and no key is in anything that clients can read', async () => {
     const session = await chat()
     fake.next({ status: 401, pieces: [`{"error":{"message":"Incorrect API key provided: ${SECRET}"}}`] })

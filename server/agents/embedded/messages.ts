@@ -33,14 +33,14 @@ function isCall(value: unknown): value is ModelCall {
 
 /**
  * The same history in a form that strict providers take: it begins with a user message; user messages that stand together are one; each call
- * has exactly one result, right behind it; no result without a call; no empty list of calls; no assistant message without content.
+ * has exactly one result, the first that came after it, right behind it; no result without a call; no empty list of calls; no assistant message without content.
  */
 export function wellFormed(history: readonly Message[]): Message[] {
-  const results = new Map<string, ToolMessage>()
-  for (const m of history) if (m.role === 'tool' && !results.has(m.call)) results.set(m.call, m)
+  const results = new Map<string, { at: number; message: ToolMessage }[]>()
+  for (const [at, message] of history.entries()) if (message.role === 'tool') results.set(message.call, [...(results.get(message.call) ?? []), { at, message }])
   const asked = new Set<string>()
   const out: Message[] = []
-  for (const m of history) {
+  for (const [at, m] of history.entries()) {
     if (m.role === 'tool') continue
     const last = out[out.length - 1]
     if (m.role === 'user') {
@@ -55,7 +55,7 @@ export function wellFormed(history: readonly Message[]): Message[] {
       continue
     }
     out.push({ role: 'assistant', text: m.text, reasoning: m.reasoning, signature: m.signature, ...(calls.length > 0 && { calls }) })
-    for (const call of calls) out.push(results.get(call.id) ?? { role: 'tool', call: call.id, name: call.name, result: LOST_RESULT, failed: true })
+    for (const call of calls) out.push(results.get(call.id)?.find((result) => result.at > at)?.message ?? { role: 'tool', call: call.id, name: call.name, result: LOST_RESULT, failed: true })
   }
   return out
 }

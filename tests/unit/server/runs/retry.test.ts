@@ -41,6 +41,30 @@ describe('try again', () => {
     expect([...(await transcript(session)).rows.values()].map((row) => row.text)).toEqual(['The question', 'right'])
   })
 
+  it('takes what its tools answered out of the context, too; the question stays', async () => {
+    const puppet = new Puppet()
+    const rig = runsRig({ agents: { scripted: puppet } })
+    const session = await rig.chat()
+    const { turn } = await rig.send(session, 'The question')
+    await settle()
+    const tell = (role: string) => puppet.turn.emit({ type: 'context', messages: [{ role }] })
+    tell('user')
+    for (const call of ['a', 'b']) {
+      puppet.turn.emit({ type: 'tool.started', call, name: 'x', verb: 'other' })
+      if (call === 'a') tell('assistant')
+      await settle()
+      puppet.turn.emit({ type: 'tool.closed', call, state: 'done' })
+      tell('tool')
+      await settle()
+    }
+    puppet.turn.end({ outcome: 'failed' })
+    await settle()
+    const roles = async () => (await rig.store.context(session)).map(({ message }) => (message as { role: string }).role)
+    expect(await roles()).toEqual(['user', 'assistant', 'tool', 'tool'])
+    await rig.runs.start(rig.profile, { session, retry: turn })
+    expect(await roles()).toEqual(['user'])
+  })
+
   it('is for a turn that did not complete', async () => {
     const { retry, events, session } = await failedTurn('completed')
     const before = (await events(session)).length

@@ -136,6 +136,13 @@ describe('a history for strict providers', () => {
       2000,
     )
   })
+
+  it('never gives a call what came before it', () => {
+    const tool = (result: string): Message => ({ role: 'tool', call: 'c', name: 'read', result })
+    const history: Message[] = [{ role: 'user', text: 'hi' }, tool('of another'), { role: 'assistant', text: '', calls: [{ id: 'c', name: 'read', args: '{}' }] }, tool('its own'), tool('late')]
+    expect(wellFormed(history).at(-1)).toEqual(tool('its own'))
+    expect(wellFormed(history.slice(0, 3)).at(-1)).toMatchObject({ role: 'tool', call: 'c', failed: true })
+  })
 })
 
 describe('unified differences', () => {

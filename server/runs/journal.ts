@@ -234,7 +234,8 @@ export class Journal {
 
   #raise(question: string, call: string | undefined, request: ApprovalRequest): void {
     const drafts: Draft[] = []
-    let row = call === undefined ? undefined : this.#calls.get(call)
+    const tool = call === undefined ? undefined : this.#calls.get(call)
+    let row = tool && this.questions.asks(tool.id) ? undefined : tool
     const own = row === undefined
     if (!row) {
       if (this.#text) drafts.push(...this.closing(this.#text.id, 'done'))

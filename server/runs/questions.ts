@@ -35,6 +35,12 @@ export class Questions {
     return this.#all.get(id)
   }
 
+  /** True while a question of this row is without its answer in the log; a row shows one at a time. */
+  asks(row: string): boolean {
+    for (const question of this.#all.values()) if (question.row === row && (question.state === 'open' || question.state === 'deciding')) return true
+    return false
+  }
+
   /** The id is born here (law 3): a question is answerable from the instant it is in the log. */
   raise(question: string, row: string, own: boolean, request: ApprovalRequest): Draft {
     const asked: OpenQuestion = { id: this.mint('apr'), question, row, own, request, state: 'open' }

@@ -63,6 +63,20 @@ describe('a question', () => {
     expect(puppet.turn.decisions).toEqual([{ question: 'q1', choice: 'no' }])
   })
 
+  it('about a tool that asks already has a row of its own; both are answered, and the run lives', async () => {
+    const { puppet, approvals, decide, runs, rows } = await (async () => {
+      const rig = await asking()
+      return { ...rig, rows: async () => [...(await rig.transcript(rig.session)).rows.values()] }
+    })()
+    puppet.turn.emit({ type: 'question.raised', question: 'q2', call: 'c', request: request('again') })
+    await settle()
+    expect((await rows()).map((row) => [row.kind, row.state])).toEqual([['user', 'done'], ['tool', 'live'], ['question', 'live']])
+    const [first, second] = await approvals()
+    expect([await codeOf(decide('deny', second!.id)), await codeOf(decide('once', first!.id))]).toEqual(['none', 'none'])
+    expect(puppet.turn.decisions.map((decision) => decision.question)).toEqual(['q2', 'q1'])
+    expect(runs.live()).toHaveLength(1)
+  })
+
   it('of several is answered by its own id only, and the oldest when none is named', async () => {
     const { decide, puppet, approvals } = await asking('one')
     puppet.turn.emit({ type: 'question.raised', question: 'q2', request: request('two') })

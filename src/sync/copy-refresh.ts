@@ -1,4 +1,6 @@
 import type { ListEntry } from '../../server/contract/listing'
+import { lastRun } from '../../server/contract/session'
+import type { PageRecord } from '../cache/schema'
 import type { Shared } from './shared'
 
 /** How many chats are looked at when a connection begins: those that a person is likely to look for. */
@@ -64,6 +66,11 @@ export class CopyRefresh {
     const entry = this.parts.entries().get(session)
     if (!entry || !this.shared.connected() || !this.parts.kept(session)) return
     const held = await this.shared.copies()?.page(session)
-    if (held?.ok && held.value && held.value.head.lastAt < entry.lastAt) await this.parts.refresh(session)
+    if (held?.ok && held.value && isOlder(held.value, entry)) await this.parts.refresh(session)
   }
+}
+
+/** The copy ends before the chat does: something was asked or answered since, or a run that it shows as going on has come to rest. */
+function isOlder(record: PageRecord, entry: ListEntry): boolean {
+  return record.head.lastAt < entry.lastAt || record.turns.some((turn) => lastRun(turn)?.state !== 'settled')
 }

@@ -108,14 +108,14 @@ async function copyOf(page: Page, store: string): Promise<{ rows: Row[]; from: s
 
 test(`whatever happens between, page and copy come to what the server holds (seed ${seed})`, { timeout: 60_000 }, async () => {
   const arbitrary = fc.tuple(arbitraryHistory({ steps: 40 }), fc.array(trouble, { minLength: 40, maxLength: 40 }), fc.record({
-    mostRows: fc.constantFrom(2, 4, Infinity), pieces: fc.constantFrom(7, Infinity), latency: fc.constantFrom(0, 15, 120, 900), before: fc.nat(20),
+    mostRows: fc.constantFrom(2, 4, Infinity), pieces: fc.constantFrom(7, Infinity), latency: fc.constantFrom(0, 15, 120, 900), late: fc.constantFrom(0, 0, 60, 500), before: fc.nat(20),
   }))
   await fc.assert(
-    fc.asyncProperty(arbitrary, async ([history, troubles, { mostRows, pieces, latency, before }]) => {
+    fc.asyncProperty(arbitrary, async ([history, troubles, { mostRows, pieces, latency, late, before }]) => {
       const rig = await makeRig()
       rig.server.mostRows = mostRows
       rig.server.pieces = pieces
-      rig.server.latency = () => latency
+      rig.server.latency = (path) => (path === '/api/events' ? late : latency)
       const [...appends] = history.appends
       await rig.server.append(...appends.splice(0, before + 1))
       const story = new Story(rig)

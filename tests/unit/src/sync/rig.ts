@@ -37,8 +37,8 @@ export class FakeServer {
   mostRows = Infinity
   /** Bytes leave in pieces of this many; frames arrive cut anywhere. */
   pieces = Infinity
-  /** How long an answer is under way after it was read, ms. */
-  latency: () => number = () => 0
+  /** How long an answer is under way after it was read, ms. A stream is that late before it registers. */
+  latency: (path: string) => number = () => 0
   private readonly lines = new Set<{ cut(): void; mute(): void }>()
 
   constructor(timers: FakeTimers, id = 'store_one') {
@@ -84,10 +84,14 @@ export class FakeServer {
     if (this.network === 'login') return new Response('<html>Sign in</html>', { status: 200, headers: { 'Content-Type': 'text/html' } })
     const at = this.instead.findIndex(({ path }) => path === url.pathname)
     if (at >= 0) return this.instead.splice(at, 1)[0]!.response()
+    const under = async (): Promise<void> => {
+      const late = this.latency(url.pathname)
+      if (late > 0) await new Promise<void>((resolve) => this.timers.after(late, resolve))
+      if (request.signal.aborted) throw request.signal.reason as Error
+    }
+    if (url.pathname === '/api/events') await under()
     const answer = await this.answer(url.pathname, query, request.signal)
-    const late = this.latency()
-    if (late > 0 && url.pathname !== '/api/events') await new Promise<void>((resolve) => this.timers.after(late, resolve))
-    if (request.signal.aborted) throw request.signal.reason as Error
+    if (url.pathname !== '/api/events') await under()
     return answer
   }
 

@@ -54,6 +54,10 @@ describe('a send that is refused', () => {
       return { status: answer.status, problem: (await answer.json()) as Problem }
     }, 400, 'invalid_json')
   })
+  it('with a name of a model that is longer than any', async () => {
+    for (const name of ['model', 'model_provider']) await refused(() => start({ message: 'hi', [name]: 'm'.repeat(301) }), 400, 'bad_request')
+    await refused(() => post('/api/session/new', JSON.stringify({ model: 'm'.repeat(10_000) })), 400, 'bad_request')
+  })
   it('with a body nested without end', () => refused(() => post('/api/chat/start', `{"session_id":"${session}","message":"hi","key":"deep","attachments":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), 400, 'bad_request'))
   it('with attachments, which would be lost', () => refused(() => start({ message: 'hi', attachments: [{ name: 'a.png' }] }), 400, 'bad_request'))
   it('of another profile', () => refused(() => start({ message: 'hi', profile: 'amber' }), 400, 'bad_request'))

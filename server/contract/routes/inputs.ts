@@ -14,8 +14,10 @@ const text = z.optional(z.string())
 const maybe = z.optional(z.nullable(z.string()))
 /** The client's key for an idempotent write; the header `Idempotency-Key` says the same. */
 const key = z.optional(z.string().check(z.minLength(1), z.maxLength(200)))
+/** Names of models and connections stand in every list entry: no longer than any real one, as where one is connected. */
+const name = z.optional(z.nullable(z.string().check(z.maxLength(300))))
 /** Which model: the id alone, or with the id of its connection. */
-const model = { model: maybe, model_provider: maybe }
+const model = { model: name, model_provider: name }
 const none = z.object({})
 
 export const inputs = {

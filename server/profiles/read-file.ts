@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 
 /** Longest file of the Agent's that is read, bytes. */
@@ -5,7 +6,8 @@ const MOST = 2 * 1024 * 1024
 
 /** A text file of the profile, whole; null when there is none. UTF-16 with its mark is understood, as editors on Windows leave it. Throws for what is too long or may not be read. */
 export async function readProfileFile(path: string): Promise<string | null> {
-  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+  // A pipe in its place, as managers of secrets put one, would otherwise hold up whoever opens it until somebody writes.
+  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw error
   })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { parseConfig } from '../../../../server/profiles/config-file'
 import { parseEnv } from '../../../../server/profiles/env-file'
 import { launchProfile } from '../../../../server/profiles/launch'
 import { profileNames } from '../../../../server/profiles/names'
+import { readProfileFile } from '../../../../server/profiles/read-file'
 import { makeSettings } from '../../../../server/profiles/settings'
 
 describe('.env', () => {
@@ -27,6 +29,20 @@ describe('.env', () => {
     ['__proto__=x\nconstructor=y', JSON.parse('{"__proto__":"x","constructor":"y"}') as object],
   ])('%j', (text, expected) => {
     expect(Object.entries(parseEnv(text))).toEqual(Object.entries(expected))
+  })
+})
+
+describe('a file of the profile', () => {
+  it.runIf(process.platform !== 'win32')('that is a pipe nobody writes to is none, at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'talaria-pipe-'))
+    try {
+      execFileSync('mkfifo', [join(folder, '.env')])
+      expect(await readProfileFile(join(folder, '.env'))).toBeNull()
+      expect(await readProfileFile(folder)).toBeNull()
+      expect(await readProfileFile(join(folder, 'absent'))).toBeNull()
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 })
 

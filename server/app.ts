@@ -118,4 +118,3 @@ function headerOf(request: IncomingMessage): (name: string) => string | undefine
     return Array.isArray(value) ? value[0] : value
   }
 }
-

@@ -31,11 +31,6 @@ export function declaredLength(values: string[]): DeclaredLength {
   return { state: 'body', length: digits[0]!.length > EXACT_DIGITS ? Infinity : Number(digits[0]) }
 }
 
-/** True unless the framing proves that there is no body: what decides whether an early answer must close the connection. */
-export function declaresBody(transferEncoding: string[], contentLength: string[]): boolean {
-  return transferEncoding.length > 0 || declaredLength(contentLength).state !== 'none'
-}
-
 /** `cap` is the largest body in bytes that the route takes. */
 export function readFraming(rawHeaders: string[], cap: number): Framing {
   const of = (name: string) => rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]!.toLowerCase() === name)

@@ -29,7 +29,6 @@ export async function readEnv(home: string): Promise<Record<string, string>> {
   return parseEnv((await readProfileFile(join(home, '.env')).catch(() => null)) ?? '')
 }
 
-
 async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then((s) => s.isDirectory(), () => false)
 }

@@ -81,7 +81,7 @@ async function compact(store: Store, head: SessionHead): Promise<CompactSession>
   return compactState(await loadSession(store, head.id))
 }
 
-export function compactState(state: SessionState): CompactSession {
+function compactState(state: SessionState): CompactSession {
   const entry = entryOf(state.tail)
   if (!entry) throw notFound()
   return compactOf(entry)

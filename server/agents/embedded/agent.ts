@@ -177,4 +177,3 @@ function problemOf(missing: EndpointMissing): RunProblem {
 function failed(code: RunProblemCode, words: string): TurnEnd {
   return { outcome: 'failed', problem: { code, words } }
 }
-

@@ -17,9 +17,9 @@ const BLOCKED_MS = 3000
 export function openShelf(owner: Owner, after: (ms: number, run: () => void) => () => void): Shelf {
   return {
     last: () => lastStore(),
-    async open(store) {
-      const [copies] = await Promise.all([openCopies(store, owner, after), rememberStore(store)])
-      return copies
+    open(store) {
+      void rememberStore(store)
+      return openCopies(store, owner, after)
     },
   }
 }

@@ -2,15 +2,13 @@ import { addTouched, untouched, type Touched } from '../../server/contract/fold'
 import type { Row } from '../../server/contract/rows'
 import type { Transcript, Turn } from '../../server/contract/session'
 import type { Changes, Cursor } from '../../server/contract/wire'
-import { PAGE_ROWS, type PageRecord } from '../cache/schema'
+import type { PageRecord } from '../cache/schema'
 import type { ChatSave } from '../cache/port'
+import { lastOf } from './page-record'
 import type { Shared } from './shared'
 
 /** Growth is written together this long after the first change, ms. */
 const WRITE_MS = 1000
-/** A page record stays small enough to be read within a frame or two: beyond this many characters it holds fewer rows. */
-const PAGE_WEIGHT = 200_000
-const PAGE_LEAST = 8
 
 /**
  * Writes one open chat into its copy. The copy may reach further back than what is in memory: what events name there is not known here, so
@@ -147,29 +145,4 @@ export class ChatKeeper {
     this.cancelWrite?.()
     this.cancelWrite = null
   }
-}
-
-/** The part of a transcript that a page record holds. */
-function lastOf(value: Transcript): Pick<ChatSave, 'last' | 'lastFrom' | 'lastTurns'> {
-  let first = value.order.length
-  let weight = 0
-  while (first > 0 && value.order.length - first < PAGE_ROWS) {
-    const row = value.rows.get(value.order[first - 1]!)!
-    weight += weightOf(row)
-    if (weight > PAGE_WEIGHT && value.order.length - first >= PAGE_LEAST) break
-    first -= 1
-  }
-  const last = value.order.slice(first).map((id) => value.rows.get(id)!)
-  const ids = new Set(last.map((row) => row.turn))
-  // The newest turn may have lost its rows to another attempt, and new ones will come.
-  let newest: Turn | null = null
-  for (const turn of value.turns.values()) if (!newest || turn.pos > newest.pos) newest = turn
-  if (newest) ids.add(newest.id)
-  const lastTurns = [...ids].flatMap((id) => value.turns.get(id) ?? [])
-  return { last, lastFrom: first === 0 ? value.from : last[0]!.pos, lastTurns }
-}
-
-function weightOf(row: Row): number {
-  const tool = row.kind === 'tool' ? (row.tool.output?.length ?? 0) + (row.tool.result?.length ?? 0) + (row.tool.diff?.length ?? 0) : 0
-  return 500 + row.text.length + tool
 }

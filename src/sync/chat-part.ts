@@ -6,14 +6,14 @@ import { ProblemError } from '../backend/port'
 import type { PageRecord } from '../cache/schema'
 import { verdictOf } from './answers'
 import { ChatKeeper } from './chat-keeper'
+import { ChatPast } from './chat-past'
 import type { ChatNews, OpenChat } from './port'
 import type { Asked } from './link'
 import { OneRequest } from './one-request'
-import type { Shared } from './shared'
+import { transcriptOf } from './page-record'
+import { WINDOW_ROWS, type Shared } from './shared'
 import { WholeFetch } from './whole-fetch'
 
-/** Rows of one window. */
-export const WINDOW_ROWS = 60
 /** On a connection that stands, a failed request about this chat is made again after, ms. */
 const AGAIN_MS = 1000
 /** What waits for a catch-up at most; beyond it the events are left to a second catch-up. */
@@ -39,6 +39,7 @@ export class ChatPart implements OpenChat {
   private readonly listeners = new Set<(news: ChatNews) => void>()
   private readonly keeper: ChatKeeper
   private readonly whole: WholeFetch
+  private readonly past: ChatPast
   private cancelAgain = (): void => undefined
   private cancelPatch: (() => void) | null = null
   cursor: Cursor | null = null
@@ -51,6 +52,7 @@ export class ChatPart implements OpenChat {
     this.request = new OneRequest(shared.clock)
     this.keeper = new ChatKeeper(shared, session, () => this.current, () => this.cursor, on.saved)
     this.whole = new WholeFetch(shared, session, this.keeper, () => this.current)
+    this.past = new ChatPast(shared, session, this.keeper, () => this.current, () => this.tell({ type: 'value' }))
   }
 
   state(): ReturnType<OpenChat['state']> {
@@ -97,11 +99,7 @@ export class ChatPart implements OpenChat {
   }
 
   private paint(record: PageRecord): void {
-    const { rows, turns } = record
-    this.current = {
-      session: record.head, deleted: false, turns: new Map(turns.map((turn) => [turn.id, turn])), rows: new Map(rows.map((row) => [row.id, row])),
-      order: rows.map((row) => row.id), seq: record.seq, from: record.rowsFrom, missed: record.seq,
-    }
+    this.current = transcriptOf(record)
     this.cursor = record.cursor
     this.copyAt = record.savedAt
     this.keeper.loaded(record)
@@ -126,6 +124,7 @@ export class ChatPart implements OpenChat {
     this.aligned = false
     this.backlog = []
     this.request.abort()
+    this.past.stop()
     this.whole.stop()
   }
 
@@ -337,49 +336,7 @@ export class ChatPart implements OpenChat {
   }
 
   async older(): Promise<boolean> {
-    if (this.current.from === '' || !this.wanted()) return false
-    try {
-      return (await this.olderHere()) || (await this.olderThere())
-    } catch {
-      return false
-    }
-  }
-
-  private async olderHere(): Promise<boolean> {
-    const copies = this.shared.copies()
-    if (!copies || !this.keeper.deeper() || this.keeper.behind !== null) return false
-    const value = this.current
-    // What is read is true as of now, not as of when it has been read.
-    const { seq } = value
-    await this.keeper.flush()
-    const found = await copies.before(this.session, value.from, WINDOW_ROWS)
-    if (!found.ok || !found.value || value !== this.current || !value.session || this.keeper.behind !== null) return false
-    const { rows, turns, from } = found.value
-    return this.takeOlder({ store: copies.store, session: value.session, rows, turns, retracted: [], from, seq, cursor: this.cursor ?? '' })
-  }
-
-  private async olderThere(): Promise<boolean> {
-    for (let turn = 0; turn < 3; turn++) {
-      const before = this.current.from
-      const { output } = await this.shared.backend.ask('GET /api/session/changes', { session_id: this.session, before, limit: WINDOW_ROWS }, { fresh: true })
-      if (!this.shared.accepts(output.store) || this.closed) return false
-      if (before !== this.current.from) continue
-      if (!this.takeOlder(output, true)) continue
-      await this.keeper.flush()
-      const done = await this.shared.copies()?.saveOlder(this.session, { ...output, upTo: before })
-      if (done?.ok && done.value === 'saved' && this.keeper.from === before) this.keeper.from = output.from
-      return true
-    }
-    return false
-  }
-
-  /** `news`: the copy may lack it, or hold something older. */
-  private takeOlder(changes: Changes, news = false): boolean {
-    const merged = merge(this.current, changes, 'older')
-    if (merged.state !== 'applied') return false
-    if (news) this.keeper.note(merged.touched)
-    this.tell({ type: 'value' })
-    return true
+    return this.wanted() && this.past.older()
   }
 
   /** Writes what is not written, before the page may be frozen. */
@@ -394,6 +351,7 @@ export class ChatPart implements OpenChat {
     void this.flush()
     this.closed = true
     this.request.abort()
+    this.past.stop()
     this.cancelAgain()
     this.cancelPatch?.()
     this.whole.stop()

@@ -151,10 +151,11 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     const opened = await shelf.open(named)
     if (closed || store !== named) return opened.close()
     copies = opened
+    // The open chat first: a person waits for it.
+    chat?.copiesOpened()
     const saved = await opened.saved()
     if (saved.ok) for (const id of saved.value) savedChats.add(id)
     void list.write()
-    chat?.copiesOpened()
     if (shared.connected()) refresh.look()
   }
 

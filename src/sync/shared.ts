@@ -2,6 +2,9 @@ import type { Backend } from '../backend/port'
 import type { Copies } from '../cache/port'
 import type { Clock } from './clock'
 
+/** Rows of one window. */
+export const WINDOW_ROWS = 60
+
 /** What the parts of a sync share. */
 export interface Shared {
   backend: Backend

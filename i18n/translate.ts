@@ -26,7 +26,7 @@ export function makeTranslate<P extends Pack>(base: P, baseLocale: string, pack:
   return (key, ...args) => {
     const values = args[0] as Record<string, string | number> | undefined
     const own = pack[key]
-    const message: Message = own ?? base[key]!
+    const message: Message = own ?? base[key] ?? key
     const text = typeof message === 'string' ? message : (message[ruleOf(own === undefined ? baseLocale : locale).select(Number(values?.n ?? 0))] ?? message.other)
     if (!values) return text
     return text.replace(/\{(\w+)\}/g, (whole, name: string) => {

@@ -1,4 +1,4 @@
-import { t, type MessageKey } from '../../i18n'
+import { en, t, type MessageKey } from '../../i18n'
 import type { ListEntry } from '../../server/contract/listing'
 import type { RunProblemCode } from '../../server/contract/problems'
 
@@ -48,7 +48,9 @@ function stepLine(entry: ListEntry): string {
   if (line?.kind !== 'step' || line.verb === 'think') return t('list.step.thinking')
   if (line.verb === 'answer') return t('list.step.answer')
   if (!line.text) return t('list.step.working')
-  return t(`list.step.${line.verb ?? 'other'}`, { target: line.text })
+  // A newer server may know verbs that this build does not.
+  const key = `list.step.${line.verb ?? 'other'}` as const
+  return t(key in en ? key : 'list.step.other', { target: line.text })
 }
 
 function problemLine(entry: ListEntry): string {

@@ -2,7 +2,7 @@ import { Match, Show, Switch } from 'solid-js'
 import { t } from '../../i18n'
 import { duration } from '../../i18n/format'
 import type { QuestionRow, Row, ToolRow } from '../../server/contract/rows'
-import { CODE_VERBS, countDiff, readDiff } from './steps'
+import { CODE_VERBS, countDiff, readDiff, VERB_ICONS } from './steps'
 
 /** Verb in ink-2, target in ink; tense and end say how it went (design/LANGUAGE.md §8, steps). */
 export function StepLabel(props: { row: Row }) {
@@ -42,7 +42,8 @@ function verbOf(row: ToolRow): string {
   const { verb, name } = row.tool
   // What waits for a person or was refused did not happen.
   const tense = row.approval?.state === 'open' || row.state === 'denied' ? 'ask' : row.state === 'live' ? 'now' : 'done'
-  return verb === 'other' ? t(`step.other.${tense}`, { name }) : t(`step.${verb}.${tense}`)
+  // A newer server may know verbs that this build does not.
+  return verb === 'other' || !(verb in VERB_ICONS) ? t(`step.other.${tense}`, { name }) : t(`step.${verb}.${tense}`)
 }
 
 function endOf(row: ToolRow): { words: string; bad: boolean } | null {

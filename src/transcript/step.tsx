@@ -86,7 +86,7 @@ function iconOf(row: Row, open: boolean): IconName {
   if (row.state === 'failed') return 'circle-x'
   if (row.kind === 'thought') return open ? 'chevron-down' : 'chevron-right'
   if (row.kind === 'question') return 'hand'
-  return row.kind === 'tool' ? VERB_ICONS[row.tool.verb] : 'wrench'
+  return row.kind === 'tool' ? (VERB_ICONS[row.tool.verb] ?? 'wrench') : 'wrench'
 }
 
 function hasDetail(row: Row): boolean {

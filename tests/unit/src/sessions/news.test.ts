@@ -21,6 +21,8 @@ describe('the second line of a row', () => {
   test('a working chat says its step with a verb, or that it thinks', () => {
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'read', text: 'notes.md' } }), here).line).toBe('Reading notes.md')
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'other', text: 'thing' } }), here).line).toBe('Using thing')
+    // As a newer server may say it.
+    expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'sing' as 'other', text: 'a song' } }), here).line).toBe('Using a song')
     expect(newsOf(entry({ state: 'working' }), here).line).toBe('Thinking')
     expect(newsOf(entry({ state: 'working', line: { kind: 'step', verb: 'answer', text: '' } }), here).line).toBe('Writing the answer')
   })

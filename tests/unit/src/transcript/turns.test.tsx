@@ -286,3 +286,10 @@ test('no element carries a style attribute that the markup brought with it', asy
   })
   for (const node of on.root.querySelectorAll('[style]')) expect(node.getAttribute('style')).toMatch(/^(?:\s*--[\w-]+:[^;]*;?)*$/)
 })
+
+test('a step whose verb only a newer server knows is told by its name', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('b', { verb: 'sing' as 'other', name: 'choir', target: 'a song' })
+  })
+  expect(text('.tx-label')).toEqual(['Using choir a song'])
+})

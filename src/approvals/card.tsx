@@ -77,7 +77,8 @@ export function ApprovalCard(props: CardProps) {
     setFolded(value)
     props.onFold?.(value)
     if (!value) guard.shown()
-    queueMicrotask(() => (value ? open : allow)?.focus({ preventScroll: true }))
+    // Who writes goes on writing.
+    if (!inText(document.activeElement)) queueMicrotask(() => (value ? open : allow)?.focus({ preventScroll: true }))
   }
 
   onMount(() => {
@@ -91,8 +92,19 @@ export function ApprovalCard(props: CardProps) {
         void answer('once')
       }
     }
+    // Before anybody else: the Esc that folds a card is not half of the two that stop a run.
+    const onEscape = (key: KeyboardEvent) => {
+      if (key.key !== 'Escape' || key.isComposing || !request() || folded() || key.target instanceof HTMLInputElement || document.querySelector('dialog[open], .pop')) return
+      key.preventDefault()
+      key.stopPropagation()
+      fold(true)
+    }
     addEventListener('keydown', onKey)
-    onCleanup(() => removeEventListener('keydown', onKey))
+    addEventListener('keydown', onEscape, true)
+    onCleanup(() => {
+      removeEventListener('keydown', onKey)
+      removeEventListener('keydown', onEscape, true)
+    })
   })
 
   return (
@@ -105,13 +117,6 @@ export function ApprovalCard(props: CardProps) {
           aria-modal="false"
           aria-labelledby={`${id}-t`}
           aria-describedby={`${id}-w`}
-          onKeyDown={(key) => {
-            if (key.key === 'Escape' && !folded()) {
-              key.preventDefault()
-              key.stopPropagation()
-              fold(true)
-            }
-          }}
         >
           <div class="top">
             <Icon name="hand" />
@@ -139,7 +144,7 @@ export function ApprovalCard(props: CardProps) {
               <Show when={asked().command}>
                 {(command) => (
                   <pre class="cmd" tabindex="0" aria-label={t('ask.command')}>
-                    <For each={argumentsOf(command())}>{(piece, at) => <>{at() ? ' ' : ''}<span>{piece}</span></>}</For>
+                    <For each={argumentsOf(command())}>{(piece) => (/\s/.test(piece[0]!) || piece.includes('\n') ? <>{piece}</> : <span>{piece}</span>)}</For>
                   </pre>
                 )}
               </Show>

@@ -1,4 +1,7 @@
-/** A command in pieces that may break between lines: at blanks outside quotes, so that an argument stays in one piece. Joined by blanks it is the command again. */
+/**
+ * A command in pieces: arguments, and the blanks and line ends between them. Joined they are the command again. A line may break between
+ * pieces, and within a piece only where it does not fit, so that an argument stays together; a quoted text of several lines is plain text.
+ */
 export function argumentsOf(command: string): string[] {
   const pieces: string[] = []
   let piece = ''
@@ -7,13 +10,13 @@ export function argumentsOf(command: string): string[] {
     if (quote) {
       if (char === quote) quote = ''
     } else if (char === '"' || char === "'") quote = char
-    if (char === ' ' && !quote) {
-      pieces.push(piece)
+    if ((char === ' ' || char === '\n') && !quote) {
+      pieces.push(piece, char)
       piece = ''
     } else piece += char
   }
   pieces.push(piece)
-  return pieces
+  return pieces.filter((one) => one !== '')
 }
 
 /** Lines of a unified diff with what they are: added, deleted, a head, or context. */

@@ -126,6 +126,23 @@ describe('the permission card', () => {
     await settle()
   })
 
+  test('Esc folds from the message box, too, which keeps the focus, and counts for nothing else', async () => {
+    const card = show([ask('a')])
+    const box = document.body.appendChild(document.createElement('textarea'))
+    box.focus()
+    let heard = 0
+    const hear = () => void heard++
+    addEventListener('keydown', hear)
+    card.key('Escape', {}, box)
+    await settle()
+    expect(card.button(/Allow/)).toBeUndefined()
+    expect(document.activeElement).toBe(box)
+    expect(heard).toBe(0)
+    card.key('Escape', {}, box)
+    expect(heard).toBe(1)
+    removeEventListener('keydown', hear)
+  })
+
   test('Ctrl Backspace refuses, but deletes a word where there is text', () => {
     const card = show([ask('a')])
     const box = document.body.appendChild(document.createElement('textarea'))

@@ -21,7 +21,12 @@ describe('what a card shows', () => {
   test('a command breaks between arguments only, and loses nothing', () => {
     const command = `find . -name "a file.txt" -exec echo 'two  words' {} \\;  -print`
     expect(argumentsOf(command)).toContain('"a file.txt"')
-    expect(argumentsOf(command).join(' ')).toBe(command)
+    expect(argumentsOf(command).join('')).toBe(command)
+  })
+  test('lines of a script stay lines', () => {
+    const script = 'cd src\n  make "a\nb" all\n'
+    expect(argumentsOf(script)).toEqual(['cd', ' ', 'src', '\n', ' ', ' ', 'make', ' ', '"a\nb"', ' ', 'all', '\n'])
+    expect(argumentsOf(script).join('')).toBe(script)
   })
   test('lines of a change are told apart', () => {
     expect(diffLines('--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n same\n').map((line) => line.kind)).toEqual(['h', 'h', 'h', 'd', 'a', ''])

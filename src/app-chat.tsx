@@ -140,8 +140,8 @@ export function ChatPane(props: ChatPaneProps) {
     <>
       <ChatBar
         parts={props.parts}
-        title={head()?.title || props.entry?.title || (state() === 'loading' ? t('session.loading') : t('list.untitled'))}
-        session={session()}
+        title={!session() ? t('list.new') : state() === 'absent' ? t('shell.chats') : head()?.title || props.entry?.title || (state() === 'loading' ? t('session.loading') : t('list.untitled'))}
+        session={state() === 'absent' ? null : session()}
         workspace={head()?.workspace ?? props.entry?.workspace ?? null}
         phone={props.phone}
         back={props.back}
@@ -241,7 +241,7 @@ export function ChatPane(props: ChatPaneProps) {
 
   function boxRun() {
     const run = live()
-    return run ? { stopping: run.state === 'stopping', since: run.startedAt } : null
+    return run ? { stopping: run.state === 'stopping', since: run.startedAt, waits: asks().length > 0 } : null
   }
 }
 
@@ -286,7 +286,7 @@ function ChatBar(props: BarProps) {
           <div class="t">
             <div class="row">
               <h1 class="cut" dir="auto" tabindex="-1" id="page-title">
-                <Show when={props.session} fallback={t('list.new')}>
+                <Show when={props.session} fallback={props.title}>
                   <button type="button" class="title cut" onClick={() => setRenaming(true)} title={t('list.rename')}>
                     {props.title}
                   </button>

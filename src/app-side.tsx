@@ -100,7 +100,7 @@ export function Side(props: SideProps) {
         }
       >
         {(page) => (
-          <Show when={!props.rail} fallback={<span class="grow" />}>
+          <Show when={!props.rail}>
             <nav class="scroll list nav" aria-label={t('set.list')}>
               <SettingsLinks page={page()} icons />
             </nav>

@@ -17,10 +17,12 @@ import { createRouter } from './shell/route'
 import { createChatList, createConnection, createOpenChat } from './sync/reactive'
 import { Busy } from './ui/busy'
 import { createMedia } from './ui/media'
+import { onDemand } from './ui/on-demand'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
 import { DeleteDialog } from './sessions/delete'
 
 const FirstScreen = lazy(() => import('./connect/first').then((module) => ({ default: module.FirstScreen })))
+const Divider = onDemand(() => import('./shell/divider').then((module) => module.Divider))
 const SettingsPane = lazy(() => import('./app-settings'))
 
 /** The page: where one is, what is open, and the frame for phone, tablet and desktop. Surfaces meet here and nowhere else. */
@@ -45,7 +47,10 @@ export function App(props: { parts: AppParts }) {
   const [skipped, setSkipped] = createSignal(false)
   const [writing, setWriting] = createSignal(false)
   const [leaving, setLeaving] = createSignal<ListEntry | null>(null)
+  const [settled, setSettled] = createSignal(false)
+  const [sideWidth, setSideWidth] = createSignal(quickGet(parts.quick, KEYS.side))
   let chat: ChatHandle | undefined
+  let frame: HTMLDivElement | undefined
 
   const session = createMemo(() => {
     const at = router.route()
@@ -138,10 +143,32 @@ export function App(props: { parts: AppParts }) {
   const dark = createMedia('(prefers-color-scheme: dark)')
   createEffect(on(dark, () => paintBar(document), { defer: true }))
   createEffect(() => {
-    const title = session() ? (facts()?.head()?.title ?? entry()?.title) || t('list.untitled') : settingsAt() ? t('set.title') : t('shell.chats')
+    const title = session() && facts()?.state() !== 'absent' ? (facts()?.head()?.title ?? entry()?.title) || t('list.untitled') : settingsAt() ? t('set.title') : t('shell.chats')
     document.title = `${needs() > 0 || (facts()?.approvals().length ?? 0) > 0 ? '● ' : ''}${title} · ${t('app.name')}`
   })
   createEffect(on(session, () => setListOpen(false), { defer: true }))
+  // A list that slid over takes the focus, and gives it back to what opened it.
+  createEffect(
+    on(
+      listOpen,
+      (open) => {
+        const inside = frame?.querySelector('.chats')?.contains(document.activeElement)
+        if (open) frame?.querySelector<HTMLElement>('.chats a[tabindex="0"]')?.focus({ preventScroll: true })
+        else if (inside) frame?.querySelector<HTMLElement>('.sect a')?.focus({ preventScroll: true })
+      },
+      { defer: true },
+    ),
+  )
+  createEffect(() => document.documentElement.style.setProperty('--side-w', sideWidth() ? `${sideWidth()}px` : ''))
+  // What hands do with the frame is not needed for reading: it comes after the first paint.
+  onCleanup(
+    parts.later(1500, () => {
+      setSettled(true)
+      if (!fingers() || !frame) return
+      const app = frame
+      void import('./shell/swipe').then(({ listenForSwipe }) => listenForSwipe(app, () => phone() && screen() === 'detail', () => router.go('/')), () => undefined)
+    }),
+  )
   createEffect(
     on(
       () => JSON.stringify(router.route()),
@@ -204,6 +231,11 @@ export function App(props: { parts: AppParts }) {
         if (waiting) router.go(`/session/${waiting}`)
       },
       question: (by) => chat?.question(by),
+      leave: () => {
+        const open = listOpen()
+        setListOpen(false)
+        return open
+      },
       stop: () => chat?.stop(),
     },
     () => performance.now(),
@@ -230,6 +262,7 @@ export function App(props: { parts: AppParts }) {
             when={first()}
             fallback={
               <div
+                ref={frame}
                 class="app"
                 classList={{ rail: rail(), open: listOpen() }}
                 data-screen={screen()}
@@ -256,65 +289,76 @@ export function App(props: { parts: AppParts }) {
                   onFold={fold}
                   onChats={() => setListOpen(!listOpen())}
                 />
+                <Show when={settled() && !phone() && !rail()}>
+                  <Divider
+                    width={Number(sideWidth()) || null}
+                    onWidth={(width) => {
+                      setSideWidth(width === null ? null : String(width))
+                      quickSet(parts.quick, KEYS.side, sideWidth())
+                    }}
+                  />
+                </Show>
                 <Show when={listOpen() && rail()}>
                   <div class="veil" onClick={() => setListOpen(false)} />
                 </Show>
                 <main class="pane" id="main" tabindex="-1">
-                  <Switch
-                    fallback={
-                      <ChatPane
-                        parts={parts}
-                        facts={facts()}
-                        entry={entry()}
-                        status={status()}
-                        ready={known()}
-                        unfinished={unfinished()}
-                        banner={banner()}
-                        online={online()}
-                        phone={phone()}
-                        back={screen() !== 'empty'}
-                        fingers={fingers()}
-                        skew={skew()}
-                        needs={needs()}
-                        onStarted={(id) => router.go(`/session/${id}`, router.route().name === 'new')}
-                        onRename={(id, title) => void rename(id, title)}
-                        onDelete={(id) => setLeaving(list().entries.get(id) ?? null)}
-                        go={router.go}
-                        onWriting={setWriting}
-                        handle={(handle) => (chat = handle)}
-                      />
-                    }
-                  >
-                    <Match when={looking()}>
-                      <p class="hollow looking" role="status">
-                        <Busy />
-                        {t('home.looking')}
-                      </p>
-                    </Match>
-                    <Match when={router.route().name === 'missing'}>
-                      <Hollow icon="search" title={t('shell.notFound.title')} text={t('shell.notFound.text')}>
-                        <a class="b out" href="/">
-                          {t('shell.notFound.go')}
-                        </a>
-                      </Hollow>
-                    </Match>
-                    <Match when={settingsAt() === 'connection' || settingsAt() === 'appearance'}>
-                      <SettingsPane
-                        parts={parts}
-                        page={settingsAt() as 'connection' | 'appearance'}
-                        status={status()}
-                        refresh={refresh}
-                        actions={connect}
-                        look={look()}
-                        onLook={(part) => setLook((before) => ({ ...before, ...part }))}
-                        online={online()}
-                        banner={banner()}
-                        phone={phone()}
-                        moved={router.moved()}
-                        tabs={rail()}
-                      />
-                    </Match>
-                  </Switch>
+                  <ErrorBoundary fallback={(error: unknown, again) => <Faulty error={error} at={() => router.route()} again={again} />}>
+                    <Switch
+                      fallback={
+                        <ChatPane
+                          parts={parts}
+                          facts={facts()}
+                          entry={entry()}
+                          status={status()}
+                          ready={known()}
+                          unfinished={unfinished()}
+                          banner={banner()}
+                          online={online()}
+                          phone={phone()}
+                          back={screen() !== 'empty'}
+                          fingers={fingers()}
+                          skew={skew()}
+                          needs={needs()}
+                          onStarted={(id) => router.go(`/session/${id}`, router.route().name === 'new')}
+                          onRename={(id, title) => void rename(id, title)}
+                          onDelete={(id) => setLeaving(list().entries.get(id) ?? null)}
+                          go={router.go}
+                          onWriting={setWriting}
+                          handle={(handle) => (chat = handle)}
+                        />
+                      }
+                    >
+                      <Match when={looking()}>
+                        <p class="hollow looking" role="status">
+                          <Busy />
+                          {t('home.looking')}
+                        </p>
+                      </Match>
+                      <Match when={router.route().name === 'missing'}>
+                        <Hollow icon="search" title={t('shell.notFound.title')} text={t('shell.notFound.text')}>
+                          <a class="b out" href="/">
+                            {t('shell.notFound.go')}
+                          </a>
+                        </Hollow>
+                      </Match>
+                      <Match when={settingsAt() === 'connection' || settingsAt() === 'appearance'}>
+                        <SettingsPane
+                          parts={parts}
+                          page={settingsAt() as 'connection' | 'appearance'}
+                          status={status()}
+                          refresh={refresh}
+                          actions={connect}
+                          look={look()}
+                          onLook={(part) => setLook((before) => ({ ...before, ...part }))}
+                          online={online()}
+                          banner={banner()}
+                          phone={phone()}
+                          moved={router.moved()}
+                          tabs={rail()}
+                        />
+                      </Match>
+                    </Switch>
+                  </ErrorBoundary>
                 </main>
               </div>
             }
@@ -345,8 +389,10 @@ export function App(props: { parts: AppParts }) {
 }
 
 /** A fault of ours: said once, with a way on. The console keeps the error for who looks. */
-function Faulty(props: { error: unknown }) {
+function Faulty(props: { error: unknown; at?: () => unknown; again?: () => void }) {
   createEffect(() => console.error(props.error))
+  // What is elsewhere may be whole.
+  createEffect(on(() => JSON.stringify(props.at?.()), () => props.again?.(), { defer: true }))
   return (
     <Hollow icon="triangle-alert" title={t('shell.faulty.title')} text={t('shell.faulty.text')}>
       <button type="button" class="b pri" onClick={() => location.reload()}>

@@ -65,7 +65,7 @@ export default {
   'session.notHere.title': 'This chat is not on this device',
   'session.notHere.text': 'It was not opened here before the connection went. It opens by itself once the server is back.',
   'session.absent.title': 'This chat does not exist any more',
-  'session.absent.text': 'It was deleted, here or on another device.',
+  'session.absent.text': 'It was deleted, here or on another device, or the address is wrong.',
   'session.otherProfile.title': 'This chat belongs to another profile',
   'session.otherProfile.text': 'Start the server with that profile to read it.',
   'session.loading': 'Opening the chat',

@@ -10,6 +10,7 @@ export default {
   'shell.back.needs': { one: 'Chats, {n} more needs you', other: 'Chats, {n} more need you' },
   'shell.sidebar.fold': 'Fold the sidebar',
   'shell.sidebar.open': 'Open the sidebar',
+  'shell.sidebar.width': 'Width of the sidebar',
   'shell.list.open': 'Show the chats',
   'shell.more': 'More',
   'shell.copy': 'Copy',

@@ -29,8 +29,8 @@ export interface ComposerProps {
   workspace: string | null
   model: ModelRef | null
   scripted: boolean
-  /** The live run of this chat. */
-  run: { stopping: boolean; since: number } | null
+  /** The live run of this chat; `waits`: for the person. */
+  run: { stopping: boolean; since: number; waits?: boolean } | null
   online: boolean
   ready: boolean
   phone: boolean
@@ -245,7 +245,7 @@ export function Composer(props: ComposerProps) {
             )}
           </Show>
           <span class="grow" />
-          <Show when={!props.online && text().trim() !== ''} fallback={<Show when={props.run}>{(run) => <Working since={run().since} skew={props.skew} />}</Show>}>
+          <Show when={!props.online && text().trim() !== ''} fallback={<Show when={props.run}>{(run) => <Show when={run().waits} fallback={<Working since={run().since} skew={props.skew} />}><span class="say cut">{t('session.waits')}</span></Show>}</Show>}>
             <span class="say cut">{t('composer.offline.short')}</span>
           </Show>
           <button

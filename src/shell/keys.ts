@@ -10,6 +10,8 @@ export interface KeyActions {
   chat: (by: 1 | -1) => void
   nextNeeding: () => void
   question: (by: 1 | -1) => void
+  /** Esc: closes what is open. True when something was. */
+  leave: () => boolean
   /** Esc twice within 0.8 s, with nothing open. */
   stop: () => void
 }
@@ -32,6 +34,7 @@ export function listenForKeys(page: Window, actions: KeyActions, now: () => numb
     if (mod && !key.shiftKey && key.key === ',') return run(actions.settings)
     if (mod || key.altKey) return
     if (key.key === 'Escape') {
+      if (actions.leave()) return key.preventDefault()
       const at = now()
       if (at - lastEscape <= TWICE_MS) {
         lastEscape = -Infinity

@@ -3,7 +3,7 @@ import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import { makeSettings, type Settings } from '../profiles/settings'
-import { serverOf } from './address'
+import { baseAddress, serverOf } from './address'
 import { checkPlace, settleAddress } from './check'
 import { type FullConnection, SCRIPTED, visible } from './connection'
 import { type HermesConnections, hermesConnections } from './hermes'
@@ -128,7 +128,7 @@ export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } 
       if (model === '' || model.length > 300) throw invalid('A model is needed.')
       const view = await look(profile, true)
       const there = view.connections.find((c) => c.id === input.provider)
-      const moves = there !== undefined && there.state === 'ready' && !input.api_key?.trim() && (!input.base_url?.trim() || serverOf(input.base_url) === serverOf(there.base_url || input.base_url))
+      const moves = there !== undefined && there.state === 'ready' && !input.api_key?.trim() && isAt(there, input.base_url?.trim() ?? '')
       if (moves && there.source !== 'page') {
         const chosen = await chooseDefault(profile, { provider: there.id, id: model })
         const now = await look(profile, true)
@@ -170,6 +170,12 @@ export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } 
     },
     end: () => caller.end(),
   }
+}
+
+/** No address was given, or that of the same server. */
+function isAt(connection: FullConnection, given: string): boolean {
+  const base = baseAddress(given)
+  return given === '' || (base !== null && (connection.base_url === '' || serverOf(base) === serverOf(connection.base_url)))
 }
 
 function fromPage(kept: Kept): FullConnection {

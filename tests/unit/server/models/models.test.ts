@@ -177,6 +177,16 @@ describe('connections and models', () => {
     expect(existsSync(file())).toBe(false)
   })
 
+  it('an address that is none is refused also for what is connected already, and nothing changes', async () => {
+    configured()
+    const models = make()
+    await models.save(profile, { provider: 'openrouter', api_key: KEY, model: 'x/y' })
+    const before = readFileSync(file(), 'utf8')
+    for (const provider of ['openrouter', 'custom', 'scripted'])
+      for (const base_url of ['127.0.0.1:8000', 'localhost', '/v1', 'http://']) expect([provider, base_url, await codeOf(models.save(profile, { provider, base_url, model: 'm' }))]).toEqual([provider, base_url, 'connection_invalid'])
+    expect(readFileSync(file(), 'utf8')).toBe(before)
+  })
+
   it('a file that cannot be read is said, and never written over', async () => {
     mkdirSync(join(folder, 'state'))
     writeFileSync(file(), '{"version":1,')

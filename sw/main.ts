@@ -17,10 +17,12 @@ const shim = makeShim({ fetch: (request) => fetch(request), shelf: openShelf({ u
 
 self.addEventListener('install', (event) => event.waitUntil(shell.install(event)))
 
-/** The first worker takes over the pages that are open already; a later one comes here only when it was asked for, or no page was open. */
+/**
+ * The first worker takes over the pages that are open already; a later one comes here only when it was asked for, or no page was open. Files of older builds
+ * are cleared when the next page has started: what is awaited here holds up every page, and a page that is just closing does not answer.
+ */
 self.addEventListener('activate', (event) => {
   event.waitUntil(self.clients.claim())
-  event.waitUntil(shell.clean())
 })
 
 self.addEventListener('message', (event: ExtendableMessageEvent) => {

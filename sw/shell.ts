@@ -56,7 +56,7 @@ export class Shell {
 
   /**
    * Removes the caches of builds that no open page is of. While a page does not say of which it is, everything stays; also while another build is being
-   * installed or waits, whose files no page uses yet: it cleans when its time has come.
+   * installed or waits, whose files no page uses yet: the first page that starts under it sees to the rest.
    */
   async clean(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {

@@ -75,7 +75,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   await runs.recover()
 
   const assets = readAssets(parts.clientFolder)
-  const reports = makeReports((words) => report(new Error(words)))
+  const reports = makeReports(report)
   const app = makeApp(
     { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, version: parts.version, startedAt: timers.now(), report },
     { assets, reports, allowedOrigins: parts.allowedOrigins },

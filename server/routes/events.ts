@@ -14,7 +14,7 @@ export function events({ store, feed, timers, report }: Pick<Parts, 'store' | 'f
       const last = header('last-event-id')
       const after = isCursor(last) ? last : input.after
       refuseOverload(feed)
-      const outlet = openOutlet(response, timers, () => report(new Error('A reader of /api/events was too slow and was cut off')))
+      const outlet = openOutlet(response, timers, () => report('A reader of /api/events was too slow and was cut off'))
       feed.open({ outlet, profile: profile.name, ...(input.session_id === undefined ? {} : { session: input.session_id }), ...(after === undefined ? {} : { after }) })
     },
   }

@@ -14,7 +14,7 @@ export function chatStream({ store, feed, timers, report }: Pick<Parts, 'store' 
       const found = await store.run(input.stream_id)
       if (!found) throw streamNotFound()
       refuseOverload(feed)
-      const outlet = openOutlet(response, timers, () => report(new Error('A reader of /api/chat/stream was too slow and was cut off')))
+      const outlet = openOutlet(response, timers, () => report('A reader of /api/chat/stream was too slow and was cut off'))
       const cursor = cursorOf(input, header('last-event-id'))
       // Not awaited: the stream lives on while the request counts as answered.
       tellRun({ store, feed, timers, full: (session) => readFull(store, session) }, { outlet, session: found.session, run: input.stream_id, startedSeq: found.startedSeq, ...(cursor === undefined ? {} : { cursor }) }).catch((error: unknown) => {

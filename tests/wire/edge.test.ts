@@ -248,7 +248,7 @@ describe('the page', () => {
     const answer = await fetch(`${server.url}/api/csp-report`, { method: 'POST', headers: { Origin: 'null', 'Content-Type': 'application/csp-report' }, body: '{"csp-report":{}}' })
     expect(answer.status).toBe(204)
     expect(server.composition.reports()).toEqual(['{"csp-report":{}}'])
-    expect(server.errors.splice(0).map(String)).toEqual(['Error: content policy report: {"csp-report":{}}'])
+    expect(server.errors.splice(0).map(String)).toEqual(['content policy report: {"csp-report":{}}'])
   })
 })
 

@@ -195,6 +195,6 @@ it('a reader that takes nothing is cut off alone; the others are told everything
   // What it did not take is bounded: sooner or later it is dropped, and its cursor brings it up to date.
   for (let i = 0; i < 40 && server.composition.feed.stats().readers > 0; i++) await settled(server, await say(server, chat, pieces))
   await eventually('the stalled reader is dropped', () => server.composition.feed.stats().readers === 0)
-  expect(server.errors.splice(0).map(String)).toEqual(['Error: A reader of /api/events was too slow and was cut off'])
+  expect(server.errors.splice(0).map(String)).toEqual(['A reader of /api/events was too slow and was cut off'])
   stalled.end()
 })

@@ -32,12 +32,13 @@ export function connectPage(): Connected {
     },
   }
   const drafts = makeDraftShelf(clock)
-  const localShim = openLocalShim(shelf, clock, (then) => clock.after(SETTLED_MS, then))
+  const controlled = () => Boolean(navigator.serviceWorker?.controller)
+  const localShim = openLocalShim(shelf, clock, (then) => clock.after(SETTLED_MS, then), controlled)
   let doubted = 0
   const backend = makeBackend({
     base: location.origin,
     fetch: (request) => fetch(request),
-    localShim: () => (navigator.serviceWorker?.controller ? null : localShim()),
+    localShim,
     keep(name, _request, output) {
       const key = keptAs(name, output)
       if (key !== null) void copies?.saveAnswer({ key, body: output, savedAt: clock.now() })

@@ -39,10 +39,9 @@ export function watchUpdates(policy: ScriptAddresses, sync: Sync): Updates {
     for (const listener of listeners) listener(next)
   }
 
-  window.addEventListener('vite:preloadError', (event) => {
-    // Whoever asked for the part still gets its failure; the page goes on with what it has.
-    event.preventDefault()
-    become('stale')
+  // Whoever asked for the part gets its failure; without the network it says nothing about builds.
+  window.addEventListener('vite:preloadError', () => {
+    if (sync.connection().state === 'connected') become('stale')
   })
 
   if ('serviceWorker' in navigator) {

@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { launchProfile, profileFolder, until, watch } from '../support/browser'
@@ -131,6 +131,11 @@ test('the browser finds nothing that keeps the app from being installed, and no 
   })
   expect(kept).toContain('/index.html')
   expect(kept.filter((path) => /^\/(api|health|login|sw\.js)/.test(path))).toEqual([])
+  // The list of what is kept and what was built agree both ways: nothing that is not there, and every script and style that is.
+  const client = join(process.cwd(), 'dist/client')
+  const files = readdirSync(client, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => `/${relative(client, join(entry.parentPath, entry.name)).split(sep).join('/')}`)
+  expect(kept.filter((path) => !files.includes(path))).toEqual([])
+  expect(files.filter((path) => /\.(html|js|css)$/.test(path) && path !== '/sw.js' && !kept.includes(path))).toEqual([])
   seen.expectNone()
 })
 

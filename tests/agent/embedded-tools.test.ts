@@ -99,7 +99,16 @@ describe('the workspace tools of the embedded agent', () => {
       const flipping = (async () => {
         while (going) {
           renameSync(at('flip'), at('kept'))
-          symlinkSync(outside, at('flip'))
+          // A write that is under way may make the folder anew just now, which is its right; the link then takes its place all the same.
+          for (;;) {
+            try {
+              symlinkSync(outside, at('flip'))
+              break
+            } catch (error) {
+              if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+              rmSync(at('flip'), { recursive: true, force: true })
+            }
+          }
           await new Promise((resolve) => setImmediate(resolve))
           unlinkSync(at('flip'))
           renameSync(at('kept'), at('flip'))

@@ -7,12 +7,13 @@ import { root } from './ensure.mjs'
 
 const args = process.argv.slice(2)
 let child = null
-let target = ''
+/** The free port that the first server took; its successors take it again, so that the page's proxy needs no news. */
+let port = '0'
 
 /** Starts the server on a free port and resolves with the address that it prints. */
 function startServer() {
   return new Promise((resolve, reject) => {
-    const next = spawn(process.execPath, [join(root, 'dist/server/main.js'), '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'], cwd: process.env.INIT_CWD ?? root })
+    const next = spawn(process.execPath, [join(root, 'dist/server/main.js'), '--port', port, ...args], { stdio: ['ignore', 'pipe', 'inherit'], cwd: process.env.INIT_CWD ?? root })
     child = next
     let said = ''
     next.stdout.on('data', (bytes) => {
@@ -37,7 +38,7 @@ async function endServer() {
 
 async function restart() {
   await endServer()
-  target = await startServer()
+  port = new URL(await startServer()).port
 }
 
 const watcher = await build({ root, logLevel: 'warn', environments: {}, build: { ssr: 'server/main.ts', outDir: 'dist/server', emptyOutDir: false, target: 'node20', minify: false, sourcemap: true, watch: {}, rolldownOptions: { input: { main: 'server/main.ts', thread: 'server/store/thread.ts' }, output: { entryFileNames: '[name].js' } } } })
@@ -48,13 +49,13 @@ await new Promise((resolve, reject) => {
   })
 })
 
+const target = `http://localhost:${port}`
 const page = await createServer({
   root,
   server: {
     proxy: {
       '^/(api/|health)': {
         target,
-        router: () => target,
         changeOrigin: true,
         configure: (proxy) => proxy.on('proxyReq', (request) => request.getHeader('origin') && request.setHeader('origin', target)),
       },

@@ -80,15 +80,21 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   return end
 }
 
-/** The way out: the first call ends everything in order and then the process, a second one at once. */
+/** Ctrl-C reaches us from the terminal and once more from each program that started us: so close together, ms, they are one. */
+const ONE_PRESS = 1000
+
+/** The way out: the first call ends everything in order and then the process, a later one at once. */
 function makeExit(): { ready(end: () => Promise<void>): void; leave(code: number): void } {
   let end = (): Promise<void> => Promise.resolve()
-  let leaving = false
+  let since: number | null = null
   return {
     ready: (given) => (end = given),
     leave(code) {
-      if (leaving) process.exit(1)
-      leaving = true
+      if (since !== null) {
+        if (performance.now() - since > ONE_PRESS) process.exit(1)
+        return
+      }
+      since = performance.now()
       end().then(
         () => process.exit(code),
         (error: unknown) => {

@@ -103,6 +103,27 @@ it('ends in order on SIGTERM in mid-answer: streams end, the run settles as inte
   expect((await call(second, 'GET /health', {})).body).toMatchObject({ active_runs: 0, sessions: 1 })
 })
 
+it('takes one Ctrl-C, which arrives once from the terminal and once from each program around it, as one; a later one ends it at once', async () => {
+  const first = await start()
+  const chat = await newChat(first)
+  const run = await say(first, chat, '[[say:Kept words.]] [[silence]]')
+  await eventually('the words are stored', async () => (await call(first, 'GET /api/session/changes', { session_id: chat })).body.rows.some((row) => row.text === 'Kept words.'))
+  const code = new Promise((resolve) => first.child.once('exit', resolve))
+  for (let i = 0; i < 3; i++) first.child.kill('SIGINT')
+  expect(await code).toBe(0)
+
+  const second = await start({ folder: first.folder })
+  const { body } = await call(second, 'GET /api/session/changes', { session_id: chat })
+  expect(body.turns[0]!.runs).toMatchObject([{ id: run, outcome: 'interrupted', problem: { code: 'server_stopped' } }])
+  // An agent that does not listen holds up the end for three seconds; whoever presses again need not wait for it.
+  await say(second, chat, '[[deaf]]')
+  const ended = new Promise((resolve) => second.child.once('exit', resolve))
+  second.child.kill('SIGINT')
+  const again = setInterval(() => second.child.kill('SIGINT'), 50)
+  expect(await ended).toBe(1)
+  clearInterval(again)
+})
+
 it('killed in mid-answer, it settles the run before it answers anybody', async () => {
   const first = await start()
   const chat = await newChat(first)

@@ -55,6 +55,10 @@ export default function SettingsPane(props: SettingsPaneProps) {
   }
   const makeDefault = (ref: ModelRef) => props.actions.setup({ provider: ref.provider, model: ref.id }).then(changed)
   const remove = (id: string) => props.actions.remove(id).then(changed)
+  const reading = () => {
+    const keeping = props.parts.sync.keeping()
+    return keeping === 'ok' ? props.parts.device.offline() : keeping
+  }
   const name = () => (props.page === 'connection' ? t('set.connection') : t('set.look'))
   return (
     <>
@@ -95,7 +99,7 @@ export default function SettingsPane(props: SettingsPaneProps) {
                 <DeviceSection
                   install={props.parts.device.install()}
                   onInstall={() => props.parts.device.askInstall()}
-                  offline={props.parts.device.offline()}
+                  offline={reading()}
                   used={used.latest ?? null}
                   version={__VERSION__}
                   store={health.latest?.store ?? null}

@@ -33,6 +33,7 @@ export default {
   'set.offline': 'Reading without a connection',
   'set.offline.ready': 'Ready: chats that you opened can be read offline',
   'set.offline.starting': 'Being prepared; ready after the next load',
+  'set.offline.full': 'No room is left in this browser: what is new is not kept on this device',
   'set.offline.none': 'Not possible in this browser or window',
   'set.size': 'Used on this device',
   'set.version': 'Version',

@@ -8,7 +8,7 @@ export interface DeviceProps {
   install: 'ready' | 'done' | 'no'
   onInstall: () => void
   /** Whether a worker answers without the network. */
-  offline: 'ready' | 'starting' | 'none'
+  offline: 'ready' | 'starting' | 'full' | 'none'
   /** Bytes that this origin uses here; null when the browser does not say. */
   used: number | null
   version: string
@@ -34,7 +34,7 @@ export function DeviceSection(props: DeviceProps) {
         <div class="it st">
           <div>
             <b>{t('set.offline')}</b>
-            <p class="hint">{props.offline === 'ready' ? t('set.offline.ready') : props.offline === 'starting' ? t('set.offline.starting') : t('set.offline.none')}</p>
+            <p class="hint">{props.offline === 'ready' ? t('set.offline.ready') : props.offline === 'starting' ? t('set.offline.starting') : props.offline === 'full' ? t('set.offline.full') : t('set.offline.none')}</p>
           </div>
         </div>
         <Show when={props.used !== null}>

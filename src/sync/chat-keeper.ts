@@ -105,6 +105,7 @@ export class ChatKeeper {
     this.outside.turns.clear()
     const done = await copies.saveChat(save)
     if (copies !== this.shared.copies()) return
+    this.shared.wrote(done)
     if (!done.ok) return this.failed()
     this.from = done.value.from
     this.saved()

@@ -193,7 +193,9 @@ export class ListPart {
     const replace = this.replaced
     this.replaced = false
     const done = await copies.saveList({ entries, removed, cursor: this.cursor, more: this.more, savedAt: this.shared.lastGood(), ...(replace ? { replace } : {}) })
-    if (done.ok || copies !== this.shared.copies()) return
+    if (copies !== this.shared.copies()) return
+    this.shared.wrote(done)
+    if (done.ok) return
     // What was not written is written with the next change, from all that is held.
     this.replaced = true
     for (const [id, entry] of this.entries) this.dirty.set(id, entry)

@@ -9,7 +9,7 @@ import { CopyRefresh } from './copy-refresh'
 import { makeHiddenPoll } from './hidden-poll'
 import { makeLink, type Asked, type Frame } from './link'
 import { ListPart } from './list-part'
-import type { ChatList, Connection, Sync } from './port'
+import type { ChatList, Connection, Keeping, Sync } from './port'
 import type { Shared } from './shared'
 
 /** After this long without a connection, what changed is asked for instead of replayed: that costs the change, not the history, ms. */
@@ -41,6 +41,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
   let closed = false
   let confirmedAt = 0
   let savedChats = new Set<string>()
+  let keeping: Keeping = 'ok'
   const connectionListeners = new Set<(connection: Connection) => void>()
   const listListeners = new Set<(list: ChatList) => void>()
 
@@ -49,6 +50,9 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     clock,
     copies: () => copies,
     store: () => store,
+    wrote: (done) => {
+      keeping = done.ok ? 'ok' : done.why === 'full' ? 'full' : 'none'
+    },
     accepts,
     epoch: () => epoch,
     connected: () => hears !== undefined,
@@ -279,6 +283,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     },
     retryNow: () => link.doubt(),
     saved: (session) => savedChats.has(session),
+    keeping: () => keeping,
     close() {
       if (closed) return
       const open = copies

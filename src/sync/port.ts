@@ -17,8 +17,12 @@ export interface Sync {
   retryNow(): void
   /** Which chats have a copy on this device. */
   saved(session: string): boolean
+  /** Whether this device takes copies now: `full` when there is no room for what is new, `none` when there is no storage at all. */
+  keeping(): Keeping
   close(): void
 }
+
+export type Keeping = 'ok' | 'full' | 'none'
 
 export type Connection =
   | { state: 'starting' }

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/port'
+import type { Held } from '../cache/held'
 import type { Copies } from '../cache/port'
 import type { Clock } from './clock'
 
@@ -11,6 +12,8 @@ export interface Shared {
   clock: Clock
   /** The copies of the store that is synced with; null until one is known. */
   copies(): Copies | null
+  /** How a write of the copies went. */
+  wrote(done: Held<unknown>): void
   /** Identity of the store that is synced with; null until one is known. */
   store(): string | null
   /** False: the answer is of another store than the copies; it was not used, and everything starts anew with that one. */

@@ -83,6 +83,7 @@ export function makeFakeSync(saved: (session: string) => boolean = () => true): 
       return retries
     },
     saved,
+    keeping: () => 'ok',
     close: () => undefined,
     setConnection: (next) => {
       connection = next

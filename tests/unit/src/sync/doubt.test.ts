@@ -146,6 +146,7 @@ for (const why of ['blocked', 'gone', 'full'] as const)
     expect(open.value().order.length).toBe(2)
     expect(open.freshness()).toBe('live')
     expect(sync.saved('ses_a')).toBe(false)
+    expect(sync.keeping()).toBe(why === 'full' ? 'full' : 'none')
     sync.close()
   })
 

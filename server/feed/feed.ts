@@ -86,7 +86,7 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
 
   const beat = () => {
     const frame = encodeWire('beat', { now: timers.now() })
-    for (const reader of readers) reader.outlet.send(frame)
+    for (const reader of readers) if (reader.outlet.idle) reader.outlet.send(frame)
     cancelBeat = timers.after(BEAT_MS, beat)
   }
   cancelBeat = timers.after(BEAT_MS, beat)
@@ -115,9 +115,10 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
       for (const entry of page) {
         const frame = entry.session === reader.session ? fullFrame(entry) : listFrame(entry)
         if (frame) reader.outlet.send(frame)
+        // A reader that is behind is never cut off for what it has not asked to take so fast.
+        await reader.outlet.drained()
       }
       after = page.length < REPLAY_PAGE ? upTo : page[page.length - 1]!.rev
-      await reader.outlet.drained()
     }
     goLive(reader)
   }

@@ -61,7 +61,7 @@ export async function tellRun({ store, feed, timers, full }: OriginalParts, read
   const offEnd = feed.onEnd(finish)
   outlet.onClose(finish)
   let cancelBeat = timers.after(BEAT_MS, function beat() {
-    outlet.send(KEEPALIVE)
+    if (outlet.idle) outlet.send(KEEPALIVE)
     cancelBeat = timers.after(BEAT_MS, beat)
   })
 
@@ -92,10 +92,10 @@ export async function tellRun({ store, feed, timers, full }: OriginalParts, read
         const settled = event.type === 'run.settled' && event.run === reader.run
         tell(translate(stream, event, settled ? await full(session) : null), event.seq)
         read = event.seq
+        await outlet.drained()
       }
       if (page.length === PAGE) news = true
       if (stream.ended) over = true
-      await outlet.drained()
     }
   } finally {
     unwatch()

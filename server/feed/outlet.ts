@@ -12,6 +12,8 @@ const KEEPALIVE_MS = 15_000
 export interface Outlet {
   /** Never waits and never throws. A reader that is too slow is cut off here, alone; it resumes by its cursor. */
   send(frame: Uint8Array): void
+  /** True when nothing that was sent still waits. A sign of life is for such a reader alone: to another it would be one more thing to wait for. */
+  readonly idle: boolean
   /** Resolves when what was sent has left, or the reader is gone. */
   drained(): Promise<void>
   end(): void
@@ -53,6 +55,9 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
       if (closed || dropped || response.writableEnded) return
       if (response.writableLength > OUTLET_LIMIT) drop()
       else if (!response.write(frame)) cancelDeadline ??= timers.after(WRITE_DEADLINE_MS, drop)
+    },
+    get idle() {
+      return response.writableLength === 0
     },
     drained() {
       if (closed || dropped || !response.writableNeedDrain) return Promise.resolve()

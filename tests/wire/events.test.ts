@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Changes, Frames } from '../../server/contract/wire'
 import { apply, emptyTranscript, merge } from '../../server/contract/fold'
 import type { Transcript } from '../../server/contract/session'
+import { systemTimers } from '../../server/runs/timers'
 import { startServer, type TestServer } from '../support/server'
 import { call, eventually, newChat, say, settled } from './api'
 import { openSse, type Sse, type SseEvent } from './sse'
@@ -198,3 +199,27 @@ it('a reader that takes nothing is cut off alone; the others are told everything
   expect(server.errors.splice(0).map(String)).toEqual(['A reader of /api/events was too slow and was cut off'])
   stalled.end()
 })
+
+it('a reader on a slow line gets what is longer than its line takes between two signs of life, and is not cut off for it', async () => {
+  const timers = systemTimers()
+  // Twenty times as fast: a beat every quarter of a second, a reader may take nothing for one second.
+  const hasty = await startServer({ parts: { timers: { ...timers, after: (ms, then) => timers.after(ms / 20, then) } } })
+  try {
+    const long = await newChat(hasty)
+    await settled(hasty, await say(hasty, long, `[[say:Short.]]${'x'.repeat(19 * 1024 * 1024)}`))
+    const reader = await wire(hasty.port)
+    reader.socket.pause()
+    reader.write(request('GET', `/api/events?session_id=${long}&after=0`))
+    await eventually('it is being told', () => hasty.composition.feed.stats().readers === 1)
+    // It takes nothing for as long as two beats need to pass another reader by.
+    const other = await openSse(`${hasty.url}/api/events`)
+    await eventually('two beats', () => other.events.filter((each) => each.event === 'beat').length >= 2)
+    other.cut()
+    reader.socket.resume()
+    await reader.until(() => reader.text().slice(-400).includes('event: synced') || reader.text().slice(-400).includes('event: beat'), 30_000)
+    expect(hasty.errors).toEqual([])
+    reader.end()
+  } finally {
+    await hasty.end()
+  }
+}, 60_000)

@@ -78,6 +78,18 @@ describe('the feed', () => {
     expect(feed.stats().readers).toBe(0)
   })
 
+  it('sends no sign of life to a reader that has not taken what it was sent', async () => {
+    const { feed, timers } = await feedRig()
+    const [a, b] = [keptOutlet(), keptOutlet()]
+    for (const outlet of [a, b]) feed.open({ outlet, profile: 'default' })
+    a.idle = false
+    await timers.advance(5000)
+    a.idle = true
+    await timers.advance(5000)
+    const beats = [a, b].map((outlet) => outlet.frames().filter((frame) => frame.event === 'beat').length)
+    expect(beats).toEqual([1, 2])
+  })
+
   it('ends all streams, and takes no new one', async () => {
     const { feed, timers } = await feedRig()
     const [a, b] = [keptOutlet(), keptOutlet()]

@@ -13,6 +13,8 @@ export interface KeptOutlet extends Outlet {
   bytes: Uint8Array[]
   frames(): Frame[]
   comments(): number
+  /** Set by a test: something waits. */
+  idle: boolean
   /** The reader goes away. */
   leave(): void
 }
@@ -31,6 +33,7 @@ export function keptOutlet(): KeptOutlet {
     frames: () => bytes.map((each) => Buffer.from(each).toString()).filter((text) => !text.startsWith(':')).map(parse),
     comments: () => bytes.filter((each) => Buffer.from(each).toString().startsWith(':')).length,
     leave,
+    idle: true,
     send: (frame) => void (closed || bytes.push(frame)),
     drained: () => Promise.resolve(),
     end: leave,

@@ -41,16 +41,29 @@ export function age(at: number, now: number, locale = 'en'): string {
   if (ms < 35 * DAY) return t('time.weeks', { n: Math.floor(ms / (7 * DAY)) })
   const date = new Date(at)
   const sameYear = date.getFullYear() === new Date(now).getFullYear()
-  return new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : locale, { day: 'numeric', month: 'short', ...(sameYear ? {} : { year: 'numeric' }) }).format(date)
+  return written(date, sameYear ? 'day' : 'year', locale)
 }
 
 /** `08:19` today, `21 Nov, 08:19` on another day. */
 export function clock(at: number, now: number, locale = 'en'): string {
   const date = new Date(at)
-  const name = locale === 'en' ? 'en-GB' : locale
-  const time = new Intl.DateTimeFormat(name, { hour: '2-digit', minute: '2-digit' }).format(date)
-  if (date.toDateString() === new Date(now).toDateString()) return time
-  return `${new Intl.DateTimeFormat(name, { day: 'numeric', month: 'short' }).format(date)}, ${time}`
+  const time = written(date, 'time', locale)
+  return date.toDateString() === new Date(now).toDateString() ? time : `${written(date, 'day', locale)}, ${time}`
+}
+
+const STYLES = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  day: { day: 'numeric', month: 'short' },
+  year: { day: 'numeric', month: 'short', year: 'numeric' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>
+const made = new Map<string, Intl.DateTimeFormat>()
+
+/** A formatter is made once: that costs more than all else of a row of the list. A device that travels gets another. */
+function written(date: Date, style: keyof typeof STYLES, locale: string): string {
+  const key = `${locale} ${style} ${date.getTimezoneOffset()}`
+  let format = made.get(key)
+  if (!format) made.set(key, (format = new Intl.DateTimeFormat(locale === 'en' ? 'en-GB' : locale, STYLES[style])))
+  return format.format(date)
 }
 
 /** `84 MB`, `1.2 MB`, `310 KB`. */

@@ -21,6 +21,8 @@ export interface LinkParts {
   onRegistered(asked: Asked): void
   onFrame(frame: Frame): void
   onState(connection: Connection): void
+  /** A try hangs: idle connections that may be as dead as the last one are to be used up. */
+  onHanging(): void
   /** The server refused the stream. True: something was done about it, and the next try starts at once. */
   onRefused(error: unknown, asked: Asked): boolean
 }
@@ -79,6 +81,7 @@ export function makeLink(parts: LinkParts): Link {
     while (pending.length >= ATTEMPTS_AT_ONCE) giveUp(pending[0]!)
     const attempt: Attempt = { asked: parts.asks(), controller: new AbortController(), startedAt: clock.now(), cancelLimit: () => undefined }
     attempt.cancelLimit = clock.after(ATTEMPT_MS, () => giveUp(attempt))
+    if (tries === 1 && pending.length > 0) parts.onHanging()
     pending.push(attempt)
     tries += 1
     cancelNext = clock.after(retryDelay(tries), attemptNow)

@@ -7,6 +7,7 @@ import { ChatPart } from './chat-part'
 import type { Clock, Surroundings } from './clock'
 import { CopyRefresh } from './copy-refresh'
 import { makeHiddenPoll } from './hidden-poll'
+import { SWEEP_MS, SWEEPS } from './ladder'
 import { makeLink, type Asked, type Frame } from './link'
 import { ListPart } from './list-part'
 import type { ChatList, Connection, Keeping, Sync } from './port'
@@ -83,6 +84,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     onRegistered,
     onFrame,
     onState,
+    onHanging: sweep,
     onRefused,
   })
   const poll = makeHiddenPoll({
@@ -95,6 +97,14 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     },
     onFinal: () => undefined,
   })
+
+  function sweep(): void {
+    for (let n = 0; n < SWEEPS; n++) {
+      const controller = new AbortController()
+      const cancel = clock.after(SWEEP_MS, () => controller.abort())
+      backend.call('GET /health', {}, { fresh: true, signal: controller.signal }).then(cancel, cancel)
+    }
+  }
 
   function tellList(): void {
     const value = list.value()

@@ -37,7 +37,7 @@ async function ask(page: Page, message: string, answer: string): Promise<string>
   await box.fill(message)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await until(async () => (await prose(page)).includes(answer), `the answer says ${answer}`)
-  await until(async () => /^\/session\//.test(new URL(page.url()).pathname) && !(await page.getByRole('button', { name: 'Stop', exact: true }).isVisible()), 'the answer settles')
+  await until(async () => new URL(page.url()).pathname.startsWith('/session/') && !(await page.getByRole('button', { name: 'Stop', exact: true }).isVisible()), 'the answer settles')
   return new URL(page.url()).pathname
 }
 

@@ -124,6 +124,7 @@ export class FakeServer {
     const outlet = {
       closed: false,
       muted: false,
+      idle: true,
       send: (frame: Uint8Array) => {
         if (outlet.closed || outlet.muted) return
         for (let at = 0; at < frame.length; at += this.pieces) controller.enqueue(new Uint8Array(frame.subarray(at, at + this.pieces)))

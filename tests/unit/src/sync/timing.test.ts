@@ -60,6 +60,25 @@ test('three missed beats and a connection that says nothing is replaced', async 
   sync.close()
 })
 
+test('idle connections that may be dead too are used up when a try hangs, and given up soon', async () => {
+  const rig = await makeRig()
+  const { sync } = await connected(rig)
+  const swept = (since: number) => rig.server.requests.filter(({ route, at }) => route === '/health' && at >= since).map(({ at }) => at - since)
+  const refused = rig.timers.now()
+  rig.server.network = 'refused'
+  rig.server.cut()
+  await rig.pass(6000)
+  expect(swept(refused)).toEqual([])
+  rig.server.network = 'up'
+  await rig.pass(5000)
+  const hanging = rig.timers.now()
+  rig.server.network = 'silent'
+  rig.server.cut()
+  await rig.pass(6000)
+  expect(swept(hanging)).toEqual([500, 500, 500, 500])
+  sync.close()
+})
+
 test('coming back from somewhere, a connection is distrusted at once', async () => {
   const rig = await makeRig()
   const { sync, surroundings } = await connected(rig)

@@ -245,6 +245,16 @@ describe('the workspace tools of the embedded agent', () => {
     rmSync(leaky.folder, { recursive: true, force: true })
   })
 
+  it('a command whose record cannot be taken away has run all the same, and its end is told', async () => {
+    const full = await embeddedHome(fake.base, { processes: { note: async () => undefined, forget: () => Promise.reject(new Error('disk full')) } })
+    const other = new Chat(full)
+    fake.next(stream(...calls({ name: 'shell', args: { command: 'echo ran' } })), stream(...says('Done.')))
+    expect(await other.say('run')).toMatchObject({ outcome: 'completed' })
+    expect(other.of('tool.closed')).toMatchObject([{ state: 'done', exit: 0, output: 'ran\n' }])
+    await full.end()
+    rmSync(full.folder, { recursive: true, force: true })
+  })
+
   it('a group is recorded before its command runs, and forgotten after', async () => {
     const marks: string[] = []
     const watched = await embeddedHome(fake.base, {

@@ -82,7 +82,8 @@ export async function runCommand(
     input.signal.removeEventListener('abort', onStop)
     child.stdout.destroy()
     child.stderr.destroy()
-    await processes.forget(pid)
+    // A record that stays, on a full disk, is looked at and forgotten at the next start; the command has run and its end is told.
+    await processes.forget(pid).catch(() => undefined)
   }
 }
 

@@ -230,6 +230,7 @@ export function ChatPane(props: ChatPaneProps) {
               onManage={() => props.go('/settings/connection')}
               onSent={() => view?.toEnd()}
               announce={notices.announce}
+              onFailedElsewhere={(text) => notices.toast({ kind: 'bad', text })}
               onWriting={props.onWriting}
               handle={(handle) => (box = handle)}
             />
@@ -269,6 +270,7 @@ function ChatBar(props: BarProps) {
   const [menu, setMenu] = createSignal(false)
   const [renaming, setRenaming] = createSignal(false)
   let more!: HTMLButtonElement
+  let name: HTMLButtonElement | undefined
   return (
     <header class="bar">
       <Show when={props.phone && props.back}>
@@ -287,7 +289,7 @@ function ChatBar(props: BarProps) {
             <div class="row">
               <h1 class="cut" dir="auto" tabindex="-1" id="page-title">
                 <Show when={props.session} fallback={props.title}>
-                  <button type="button" class="title cut" onClick={() => setRenaming(true)} title={t('list.rename')}>
+                  <button ref={name} type="button" class="title cut" onClick={() => setRenaming(true)} title={t('list.rename')}>
                     {props.title}
                   </button>
                 </Show>
@@ -307,9 +309,10 @@ function ChatBar(props: BarProps) {
             <RenameForm
               title={props.title}
               label={t('list.rename.label')}
-              onDone={(title) => {
+              onDone={(title, left) => {
                 setRenaming(false)
                 if (title !== null) props.onRename(session, title)
+                if (!left) queueMicrotask(() => name?.focus())
               }}
             />
           </div>

@@ -29,6 +29,7 @@ export default {
   'composer.workspace': 'Workspace: {path}',
   'composer.failed': 'Not sent.',
   'composer.failed.keep': 'Your text is back in the box. Sending it again cannot send it twice.',
+  'composer.failed.elsewhere': 'Your text waits in its chat.',
   'composer.putBack': 'Put it back',
   'composer.restored': 'Your text is back in the box.',
   'composer.stop.failed': 'Could not stop: {reason}',

@@ -45,6 +45,8 @@ export interface ComposerProps {
   onManage: () => void
   onSent: () => void
   announce: (text: string) => void
+  /** A message was refused after its chat was left; its text is that chat's draft again. */
+  onFailedElsewhere: (text: string) => void
   /** Somebody is in the middle of writing. */
   onWriting?: (writing: boolean) => void
   handle?: (handle: ComposerHandle) => void
@@ -123,6 +125,11 @@ export function Composer(props: ComposerProps) {
       if (here) {
         setFailed({ reason: refusalOf(error), text: message, restored })
         props.announce(`${t('composer.failed')} ${refusalOf(error)}`)
+      } else {
+        // What was typed after it stays, too.
+        const newer = props.drafts.peek(chat)?.text
+        if (newer !== message) props.drafts.note(chat, newer ? `${message}\n\n${newer}` : message)
+        props.onFailedElsewhere(`${t('composer.failed')} ${refusalOf(error)} ${t('composer.failed.elsewhere')}`)
       }
     } finally {
       setSending((all) => {

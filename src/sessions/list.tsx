@@ -111,10 +111,10 @@ export function SessionList(props: ListProps) {
                               onFocus={() => setStop(session)}
                               onUnavailable={() => props.onUnavailable(entry())}
                               onRename={() => setRenaming(session)}
-                              onRenamed={(title) => {
+                              onRenamed={(title, left) => {
                                 setRenaming(null)
                                 if (title !== null) props.onRename(entry(), title)
-                                queueMicrotask(() => links().find((link) => link.dataset.session === session)?.focus())
+                                if (!left) queueMicrotask(() => links().find((link) => link.dataset.session === session)?.focus())
                               }}
                               onDelete={() => props.onDelete(entry())}
                             />

@@ -25,7 +25,7 @@ export interface RowProps {
   onFocus: () => void
   onUnavailable: () => void
   onRename: () => void
-  onRenamed: (title: string | null) => void
+  onRenamed: (title: string | null, left: boolean) => void
   onDelete: () => void
 }
 
@@ -41,7 +41,7 @@ export function Row(props: RowProps) {
     <li class="ses-row">
       <Show
         when={!props.renaming}
-        fallback={<RenameForm title={props.entry.title} label={t('list.rename.label')} onDone={(name) => props.onRenamed(name)} />}
+        fallback={<RenameForm title={props.entry.title} label={t('list.rename.label')} onDone={(name, left) => props.onRenamed(name, left)} />}
       >
         <a
           ref={link}

@@ -19,7 +19,7 @@ export function applySideWidth(width: number | null): void {
 /** The edge of the sidebar: dragged with a pointer, moved with the arrows, set back by a double press. `onWidth` gets what is to be kept, null for the usual width. */
 export function Divider(props: { width: number | null; onWidth: (width: number | null) => void }) {
   let bar!: HTMLDivElement
-  const shown = () => Math.round(bar.parentElement!.getBoundingClientRect().width)
+  const shown = () => Math.round(bar.parentElement!.querySelector('.side')!.getBoundingClientRect().width)
   const sign = () => (getComputedStyle(bar).direction === 'rtl' ? -1 : 1)
   const to = (width: number) => sideWidth(String(width))
   return (

@@ -55,6 +55,7 @@ function show() {
         onManage={() => undefined}
         onSent={() => undefined}
         announce={(text) => said.push(text)}
+        onFailedElsewhere={(text) => said.push(text)}
       />
     ),
     host,
@@ -117,9 +118,25 @@ describe('the message box', () => {
     await settle()
     expect(it.box.value).toBe('')
     expect(it.strip()).toBe('')
+    expect(it.said.at(-1)).toContain('Not sent')
     it.setChat('ses_1')
     await settle()
     expect(it.box.value).toBe('For the first chat')
+  })
+
+  test('what was typed after a text that was refused behind one is kept with it', async () => {
+    const it = show()
+    await settle()
+    it.type('First')
+    it.enter()
+    it.type('Second')
+    it.setChat('ses_2')
+    await settle()
+    it.sent[0]!.fail(new ProblemError(0, { code: 'offline', error: 'no' }))
+    await settle()
+    it.setChat('ses_1')
+    await settle()
+    expect(it.box.value).toBe('First\n\nSecond')
   })
 
   test('sends one message at a time', async () => {

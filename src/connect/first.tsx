@@ -121,8 +121,7 @@ function HermesFound(props: { model: HermesModel; doing: string; onUse: (provide
               <p>
                 {props.model.state === 'sign_in'
                   ? t('connect.hermes.signIn', { provider: props.model.display_name ?? props.model.connection ?? '' })
-                  : t('connect.hermes.problem')}{' '}
-                {props.model.hint}
+                  : `${t('connect.hermes.problem')} ${props.model.hint ?? ''}`}
               </p>
             </div>
           </div>

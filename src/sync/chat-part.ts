@@ -239,7 +239,7 @@ export class ChatPart implements OpenChat {
         if (!this.shared.hears(this.session) || this.drain()) return
       }
     } catch (error) {
-      if (!signal.aborted || isTimeout(signal)) this.failed(error)
+      if (!signal.aborted || isTimeout(signal)) this.failed(error, isTimeout(signal) ? 0 : AGAIN_MS)
     } finally {
       this.request.end(signal)
     }
@@ -305,17 +305,18 @@ export class ChatPart implements OpenChat {
     this.whole.start()
   }
 
-  private failed(error: unknown): void {
+  private failed(error: unknown, again: number): void {
     if (error instanceof ProblemError && error.store !== null && !this.shared.accepts(error.store)) return
     const verdict = verdictOf(error, this.shared.store())
     if (verdict === 'gone') this.leave('absent')
     else if (verdict === 'other_profile') this.leave('other_profile')
     else {
-      if (this.phase === 'loading') {
+      if (this.shared.connected()) {
+        this.cancelAgain = this.shared.clock.after(again, () => void this.catchUp())
+      } else if (this.phase === 'loading') {
         this.phase = 'not_here'
         this.tell({ type: 'state' })
       }
-      if (this.shared.connected()) this.cancelAgain = this.shared.clock.after(AGAIN_MS, () => void this.catchUp())
     }
   }
 

@@ -72,6 +72,23 @@ test('what was committed between an early answer and the stream is not lost, in 
   sync.close()
 })
 
+test('an answer that is later than a dead connection would be is waited for longer each time, and the chat does not look absent meanwhile', async () => {
+  const rig = await makeRig()
+  const chat = new Chat('ses_a')
+  await rig.server.append(chat.created(), chat.admitted('trn_1', 'Go'))
+  rig.server.latency = (path) => (path === '/api/events' ? 0 : 12_000)
+  const { sync } = rig.page()
+  const open = sync.open('ses_a')
+  await rig.pass(15_000)
+  expect(sync.connection().state).toBe('connected')
+  expect(open.state()).toBe('loading')
+  await rig.pass(45_000)
+  expect(open.freshness()).toBe('live')
+  const asked = rig.server.requests.filter(({ route }) => route === '/api/session/changes').map(({ at }) => at)
+  expect(asked.slice(1).map((at, n) => at - asked[n]!).slice(0, 3)).toEqual([2500, 5000, 10_000])
+  sync.close()
+})
+
 test('a write that failed leaves no hole: the next one writes all that is known', async () => {
   const rig = await makeRig()
   const chat = new Chat('ses_a')

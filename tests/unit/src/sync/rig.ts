@@ -86,7 +86,7 @@ export class FakeServer {
     if (at >= 0) return this.instead.splice(at, 1)[0]!.response()
     const under = async (): Promise<void> => {
       const late = this.latency(url.pathname)
-      if (late > 0) await new Promise<void>((resolve) => this.timers.after(late, resolve))
+      if (late > 0) await Promise.race([new Promise<void>((resolve) => this.timers.after(late, resolve)), hang(request.signal)])
       if (request.signal.aborted) throw request.signal.reason as Error
     }
     if (url.pathname === '/api/events') await under()

@@ -28,10 +28,14 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
   response.socket?.setNoDelay(true)
   // A reader whose machine went away says nothing; the kernel finds out.
   response.socket?.setKeepAlive(true, KEEPALIVE_MS)
+  const { socket } = response.req
   const listeners: (() => void)[] = []
-  let closed = response.destroyed
+  let waiting: (() => void)[] = []
+  let closed = response.destroyed || socket.destroyed
   let dropped = false
   let cancelDeadline: (() => void) | undefined
+  let sent = 0
+  let taken = 0
 
   const drop = () => {
     if (closed || dropped) return
@@ -39,32 +43,49 @@ export function openOutlet(response: ServerResponse, timers: Timers, slow: () =>
     slow()
     response.destroy()
   }
-  response.on('drain', () => {
-    cancelDeadline?.()
-    cancelDeadline = undefined
-  })
-  response.on('error', () => response.destroy())
-  response.once('close', () => {
+  /** One timer at a time, whatever the number of frames: it looks whether anything was taken since it was set. */
+  const watch = () => {
+    const before = taken
+    cancelDeadline = timers.after(WRITE_DEADLINE_MS, () => {
+      cancelDeadline = undefined
+      if (taken === sent) return
+      if (taken === before) drop()
+      else watch()
+    })
+  }
+  const wake = () => {
+    const now = waiting
+    waiting = []
+    for (const go of now) go()
+  }
+  const gone = () => {
+    socket.off('close', gone)
+    if (closed) return
     closed = true
     cancelDeadline?.()
+    wake()
     for (const listener of listeners) listener()
-  })
+  }
+  response.on('drain', wake)
+  response.on('error', () => response.destroy())
+  response.once('close', gone)
+  // A response that stands behind another one on its connection is never told that the connection has closed.
+  socket.once('close', gone)
 
   return {
     send(frame) {
       if (closed || dropped || response.writableEnded) return
-      if (response.writableLength > OUTLET_LIMIT) drop()
-      else if (!response.write(frame)) cancelDeadline ??= timers.after(WRITE_DEADLINE_MS, drop)
+      if (response.writableLength > OUTLET_LIMIT) return drop()
+      sent++
+      response.write(frame, () => taken++)
+      if (!cancelDeadline) watch()
     },
     get idle() {
-      return response.writableLength === 0
+      return taken === sent
     },
     drained() {
       if (closed || dropped || !response.writableNeedDrain) return Promise.resolve()
-      return new Promise((resolve) => {
-        response.once('drain', resolve)
-        response.once('close', resolve)
-      })
+      return new Promise((resolve) => waiting.push(resolve))
     },
     end() {
       if (!closed) response.end()

@@ -200,6 +200,17 @@ it('a reader that takes nothing is cut off alone; the others are told everything
   stalled.end()
 })
 
+it('streams that stand behind one another on a connection are all gone with it', async () => {
+  const chat = await newChat(server)
+  const run = await say(server, chat, '[[silence]]')
+  const reader = await wire(server.port)
+  reader.write(request('GET', '/api/events') + request('GET', '/api/events') + request('GET', `/api/chat/stream?stream_id=${run}`))
+  await eventually('all three are open', () => server.composition.feed.stats().streams === 3)
+  reader.end()
+  await eventually('none is left', () => server.composition.feed.stats().streams === 0)
+  await call(server, 'GET /api/chat/cancel', { stream_id: run })
+})
+
 it('a reader on a slow line gets what is longer than its line takes between two signs of life, and is not cut off for it', async () => {
   const timers = systemTimers()
   // Twenty times as fast: a beat every quarter of a second, a reader may take nothing for one second.

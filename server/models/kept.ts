@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, open, readFile, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
@@ -31,8 +31,12 @@ export function makeKept(folder: string): KeptFile {
   let held: z.output<typeof FILE> | null = null
   let queue: Promise<unknown> = Promise.resolve()
 
-  const load = async (): Promise<z.output<typeof FILE>> => {
-    if (held) return held
+  let reading: Promise<z.output<typeof FILE>> | null = null
+  /** Once at a time: what is swept away is never what a change has just begun to write. */
+  const load = async (): Promise<z.output<typeof FILE>> => held ?? (await (reading ??= first().finally(() => (reading = null))))
+
+  const first = async (): Promise<z.output<typeof FILE>> => {
+    await sweep(folder, path)
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null
       throw unreadable(path, error.message)
@@ -67,6 +71,12 @@ export function makeKept(folder: string): KeptFile {
       return work
     },
   }
+}
+
+/** What a process that died while it wrote has left beside the file: it may hold keys that were removed since. */
+async function sweep(folder: string, path: string): Promise<void> {
+  const left = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp'))
+  await Promise.all(left.map((name) => rm(join(folder, name), { force: true }).catch(() => undefined)))
 }
 
 async function replace(folder: string, path: string, text: string): Promise<void> {

@@ -204,6 +204,14 @@ describe('connections and models', () => {
     expect(statSync(file()).mode & 0o777).toBe(0o600)
   })
 
+  it('what a killed process left half written is taken away, with the keys in it', async () => {
+    await make().save(profile, { provider: 'openrouter', api_key: KEY, model: 'x/y' })
+    const [left, other] = [`${file()}.1234.tmp`, join(file(), '..', 'other.tmp')]
+    for (const path of [left, other]) writeFileSync(path, KEY)
+    expect(await make().status(profile)).toMatchObject({ completed: true })
+    expect([existsSync(left), existsSync(other), existsSync(file())]).toEqual([false, true, true])
+  })
+
   it('changes at one time are all kept', async () => {
     const models = make()
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => models.save(profile, { provider: `custom:${name}`, base_url: `http://127.0.0.1:${4200 + name.charCodeAt(0)}/v1`, model: 'm' })))

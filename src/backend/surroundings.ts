@@ -24,12 +24,13 @@ export function pageSurroundings(): Surroundings {
   return {
     visible: () => document.visibilityState === 'visible',
     onVisibility: (listener) => on(document, ['visibilitychange'], listener),
-    onDoubt: (listener) => on(window, ['online', 'pageshow'], listener),
-    onLeaving: (listener) => on(window, ['pagehide', 'freeze'], listener),
+    // A page that is shown for the first time has nothing to distrust yet.
+    onDoubt: (listener) => on(window, ['online', 'pageshow'], (event) => !('persisted' in event && !event.persisted) && listener()),
+    onLeaving: (listener) => on(window, ['pagehide'], listener),
   }
 }
 
-function on(target: EventTarget, names: string[], listener: () => void): () => void {
+function on(target: EventTarget, names: string[], listener: (event: Event) => void): () => void {
   for (const name of names) target.addEventListener(name, listener)
   return () => {
     for (const name of names) target.removeEventListener(name, listener)

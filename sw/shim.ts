@@ -21,7 +21,9 @@ interface FromCopy { body: unknown; savedAt: number; store: string }
 type Query = Record<string, string>
 type Lookup = (copies: Copies, query: Query, name: RouteName) => Promise<FromCopy | null>
 
-const LOOKUPS: Partial<Record<RouteName, Lookup>> = {
+/** The routes that a copy may answer, as the contract says; a new one does not compile until it is here. */
+type FromCopies = { [N in RouteName]: (typeof routes)[N]['offline'] extends 'copy' ? N : never }[RouteName]
+const LOOKUPS: Record<FromCopies, Lookup> = {
   'GET /api/session/changes': chatFromCopy,
   'GET /api/sessions/changes': listFromCopy,
   'GET /api/models': smallFromCopy,
@@ -47,11 +49,10 @@ export function makeShim({ fetch, shelf, clock }: ShimParts): (request: Request)
     return open.copies
   }
 
-  async function copyOf(name: RouteName, query: Query): Promise<FromCopy | null> {
-    const lookup = LOOKUPS[name]
-    const copies = lookup ? await current() : null
-    if (!lookup || !copies) return null
-    const found = await lookup(copies, query, name)
+  async function copyOf(name: FromCopies, query: Query): Promise<FromCopy | null> {
+    const copies = await current()
+    if (!copies) return null
+    const found = await LOOKUPS[name](copies, query, name)
     // A connection that was closed under us is opened anew for the next question.
     if (!found && !(await copies.saved()).ok) open = null
     return found
@@ -63,7 +64,7 @@ export function makeShim({ fetch, shelf, clock }: ShimParts): (request: Request)
     app.get(pathOf(name), async (context) => {
       const controller = new AbortController()
       const network = outcomeOf(fetch(new Request(context.req.raw, { signal: AbortSignal.any([controller.signal, context.req.raw.signal]) })))
-      if (route.offline === 'never') return (await network) ?? offline()
+      if (!hasLookup(name)) return (await network) ?? offline()
       const copy = copyOf(name, context.req.query()).catch(() => null)
       const first = await Promise.race([network, silence(clock, copy)])
       if (first !== 'silent') return first ?? answerFrom(await copy)
@@ -73,6 +74,10 @@ export function makeShim({ fetch, shelf, clock }: ShimParts): (request: Request)
   }
 
   return async (request) => app.fetch(request)
+}
+
+function hasLookup(name: RouteName): name is FromCopies {
+  return name in LOOKUPS
 }
 
 /** The network's answer, or null when it failed or something in between failed for it. */

@@ -6,7 +6,7 @@
 export interface Route {
   /**
    * `copy`: where the network fails and this device holds a copy, the shim may answer from it. `never`: status, questions, streams and
-   * everything that writes; offline they fail with 503 `offline`.
+   * everything that writes, and what only the original's clients read, which never run behind our worker; offline they fail with 503 `offline`.
    */
   offline: 'copy' | 'never'
   /** It changes something, whatever its method: the origin checks of a write apply, and it is never sent twice by itself. */
@@ -17,9 +17,9 @@ export interface Route {
 
 export const routes = {
   'GET /health': { offline: 'never' },
-  'GET /api/sessions': { offline: 'copy' },
+  'GET /api/sessions': { offline: 'never' },
   'GET /api/sessions/changes': { offline: 'copy' },
-  'GET /api/session': { offline: 'copy' },
+  'GET /api/session': { offline: 'never' },
   'GET /api/session/changes': { offline: 'copy' },
   'GET /api/session/status': { offline: 'never' },
   'POST /api/session/new': { offline: 'never', act: true },

@@ -17,12 +17,10 @@ import { createRouter } from './shell/route'
 import { createChatList, createConnection, createOpenChat } from './sync/reactive'
 import { Busy } from './ui/busy'
 import { createMedia } from './ui/media'
-import { onDemand } from './ui/on-demand'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
 import { DeleteDialog } from './sessions/delete'
 
 const FirstScreen = lazy(() => import('./connect/first').then((module) => ({ default: module.FirstScreen })))
-const Divider = onDemand(() => import('./shell/divider').then((module) => module.Divider))
 const SettingsPane = lazy(() => import('./app-settings'))
 
 /** The page: where one is, what is open, and the frame for phone, tablet and desktop. Surfaces meet here and nowhere else. */
@@ -48,7 +46,6 @@ export function App(props: { parts: AppParts }) {
   const [writing, setWriting] = createSignal(false)
   const [leaving, setLeaving] = createSignal<ListEntry | null>(null)
   const [settled, setSettled] = createSignal(false)
-  const [sideWidth, setSideWidth] = createSignal(quickGet(parts.quick, KEYS.side))
   let chat: ChatHandle | undefined
   let frame: HTMLDivElement | undefined
 
@@ -159,7 +156,9 @@ export function App(props: { parts: AppParts }) {
       { defer: true },
     ),
   )
-  createEffect(() => document.documentElement.style.setProperty('--side-w', sideWidth() ? `${sideWidth()}px` : ''))
+  // Toasts keep clear of the sidebar, too: its width is the page's.
+  const showSide = (width: string | number | null) => document.documentElement.style.setProperty('--side-w', width ? `${width}px` : '')
+  showSide(quickGet(parts.quick, KEYS.side))
   // What hands do with the frame is not needed for reading: it comes after the first paint.
   onCleanup(
     parts.later(1500, () => {
@@ -169,6 +168,22 @@ export function App(props: { parts: AppParts }) {
       void import('./shell/swipe').then(({ listenForSwipe }) => listenForSwipe(app, () => phone() && screen() === 'detail', () => router.go('/')), () => undefined)
     }),
   )
+  createEffect(() => {
+    if (!settled() || phone() || rail()) return
+    let remove: (() => void) | undefined
+    let gone = false
+    onCleanup(() => {
+      gone = true
+      remove?.()
+    })
+    void import('./shell/divider').then(
+      ({ addDivider }) => {
+        const side = frame?.querySelector<HTMLElement>('.side')
+        if (!gone && side) remove = addDivider(side, { label: t('shell.sidebar.width'), show: showSide, keep: (width) => quickSet(parts.quick, KEYS.side, width === null ? null : String(width)) })
+      },
+      () => undefined,
+    )
+  })
   createEffect(
     on(
       () => JSON.stringify(router.route()),
@@ -289,15 +304,6 @@ export function App(props: { parts: AppParts }) {
                   onFold={fold}
                   onChats={() => setListOpen(!listOpen())}
                 />
-                <Show when={settled() && !phone() && !rail()}>
-                  <Divider
-                    width={Number(sideWidth()) || null}
-                    onWidth={(width) => {
-                      setSideWidth(width === null ? null : String(width))
-                      quickSet(parts.quick, KEYS.side, sideWidth())
-                    }}
-                  />
-                </Show>
                 <Show when={listOpen() && rail()}>
                   <div class="veil" onClick={() => setListOpen(false)} />
                 </Show>

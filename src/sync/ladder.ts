@@ -15,9 +15,3 @@ export const ATTEMPTS_AT_ONCE = 2
 export const SETTLED_MS = 1000
 /** After so many failed tries the page says that it is offline. */
 export const OFFLINE_AFTER = 2
-/**
- * When the second try begins and the first one hangs, so many small requests go with it, for so long, ms. A browser reuses idle connections, and where
- * one end has gone without a word all of them are dead: a try would be lost on each. Being asked and given up, they are closed.
- */
-export const SWEEPS = 4
-export const SWEEP_MS = 400

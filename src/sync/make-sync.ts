@@ -7,11 +7,12 @@ import { ChatPart } from './chat-part'
 import type { Clock, Surroundings } from './clock'
 import { CopyRefresh } from './copy-refresh'
 import { makeHiddenPoll } from './hidden-poll'
-import { SWEEP_MS, SWEEPS } from './ladder'
 import { makeLink, type Asked, type Frame } from './link'
 import { ListPart } from './list-part'
+import { onceRead } from './once-read'
 import type { ChatList, Connection, Keeping, Sync } from './port'
 import type { Shared } from './shared'
+import { sweep } from './sweep'
 
 /** After this long without a connection, what changed is asked for instead of replayed: that costs the change, not the history, ms. */
 const REPLAY_MS = 60_000
@@ -84,7 +85,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     onRegistered,
     onFrame,
     onState,
-    onHanging: sweep,
+    onHanging: () => sweep(backend, clock),
     onRefused,
   })
   const poll = makeHiddenPoll({
@@ -97,14 +98,6 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     },
     onFinal: () => undefined,
   })
-
-  function sweep(): void {
-    for (let n = 0; n < SWEEPS; n++) {
-      const controller = new AbortController()
-      const cancel = clock.after(SWEEP_MS, () => controller.abort())
-      backend.call('GET /health', {}, { fresh: true, signal: controller.signal }).then(cancel, cancel)
-    }
-  }
 
   function tellList(): void {
     const value = list.value()
@@ -176,8 +169,11 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
   function onRegistered(asked: Asked): void {
     epoch += 1
     hears = asked.session
-    list.registered(asked)
     chat?.registered(asked)
+    const at = epoch
+    // On a first visit to a chat a person waits for its rows; the list is asked for once they stand.
+    if (chat?.state() === 'loading' && list.cursor === null) onceRead(chat, clock, () => at === epoch && hears !== undefined && list.registered(asked))
+    else list.registered(asked)
     refresh.look()
   }
 

@@ -80,6 +80,7 @@ export function ChatPane(props: ChatPaneProps) {
   const confirmed = createMemo<{ chat: string | null; live: boolean }>((before) => ({ chat: session(), live: (before.chat === session() && before.live) || props.facts?.freshness() === 'live' }), { chat: null, live: false })
   const asks = (): OpenApproval[] => (confirmed().live ? (props.facts?.approvals() ?? []) : [])
   const [folded, setFolded] = createSignal(false)
+  const [writing, setWriting] = createSignal(false)
 
   createEffect(on(session, () => setAsked(null), { defer: true }))
 
@@ -127,6 +128,10 @@ export function ChatPane(props: ChatPaneProps) {
     const answer = await props.parts.backend.call('POST /api/approval/respond', { session_id: id, approval_id: request.id, choice: kind })
     if (answer.stale_cleared) throw new ProblemError(409, { error: t('ask.gone'), code: 'question_gone' })
     if (!props.fingers) box?.focus()
+  }
+  // Who was at a card that went away goes on in the box.
+  const gone = () => {
+    if (!props.fingers && document.activeElement === document.body) box?.focus()
   }
   onMount(() =>
     props.handle({
@@ -207,9 +212,9 @@ export function ChatPane(props: ChatPaneProps) {
         <div class="dock">
           {/* One card for each chat: leaving a chat takes nothing back of what it asks. */}
           <Show when={props.facts?.chat} keyed>
-            {(_chat) => <ApprovalCard requests={asks()} online={props.online} phone={props.phone} decide={decide} announce={notices.announce} onFold={setFolded} now={Date.now} />}
+            {(_chat) => <ApprovalCard requests={asks()} online={props.online} phone={props.phone} quiet={props.phone && writing()} decide={decide} announce={notices.announce} onFold={setFolded} onGone={gone} now={Date.now} />}
           </Show>
-          <Show when={!(props.phone && asks().length > 0 && !folded())}>
+          <Show when={!(props.phone && asks().length > 0 && !folded() && !writing())}>
             <Composer
               chat={session() ?? 'new'}
               placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
@@ -231,7 +236,10 @@ export function ChatPane(props: ChatPaneProps) {
               onSent={() => view?.toEnd()}
               announce={notices.announce}
               onFailedElsewhere={(text) => notices.toast({ kind: 'bad', text })}
-              onWriting={props.onWriting}
+              onWriting={(now) => {
+                setWriting(now)
+                props.onWriting(now)
+              }}
               handle={(handle) => (box = handle)}
             />
           </Show>

@@ -17,6 +17,10 @@ export interface CardProps {
   /** Resolves when the decision is committed. */
   decide: (request: OpenApproval, kind: 'once' | 'deny') => Promise<void>
   announce: (text: string) => void
+  /** Somebody writes where the card would stand: it comes folded. */
+  quiet?: boolean
+  /** The last request is gone, and the card with it. */
+  onGone?: () => void
   /** Folded to one line, or open. */
   onFold?: (folded: boolean) => void
   now: () => number
@@ -48,10 +52,12 @@ export function ApprovalCard(props: CardProps) {
       (now, before) => {
         if (!now) {
           if (before && phases()[before]?.at !== 'sending') props.announce(t('ask.withdrawn'))
+          if (before) props.onGone?.()
           return
         }
-        setFolded(false)
-        props.onFold?.(false)
+        const quiet = props.quiet ?? false
+        setFolded(quiet)
+        props.onFold?.(quiet)
         guard.shown()
         props.announce(t('ask.announce', { action: request()!.action }))
         if (!inText(document.activeElement)) queueMicrotask(() => allow?.focus({ preventScroll: true }))

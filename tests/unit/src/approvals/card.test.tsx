@@ -16,12 +16,13 @@ const ask = (id: string, part: Partial<OpenApproval> = {}): OpenApproval => ({
   id, row: `row_${id}`, run: 'run_1', raisedAt: 1, state: 'open', action: `Do ${id}`, tool: 'shell', command: 'make all', choices: [{ id: 'once', kind: 'once' }, { id: 'deny', kind: 'deny' }], ...part,
 })
 
-function show(first: OpenApproval[]) {
+function show(first: OpenApproval[], quiet = false) {
   let now = 1000
   const [requests, setRequests] = createSignal(first)
   const [online, setOnline] = createSignal(true)
   const decided: [string, string][] = []
   const said: string[] = []
+  let gone = 0
   let answer: (request: OpenApproval) => Promise<void> = () => new Promise(() => undefined)
   const host = document.body.appendChild(document.createElement('div'))
   dispose = render(
@@ -30,6 +31,8 @@ function show(first: OpenApproval[]) {
         requests={requests()}
         online={online()}
         phone={false}
+        quiet={quiet}
+        onGone={() => void gone++}
         now={() => now}
         announce={(text) => said.push(text)}
         decide={(request, kind) => {
@@ -42,7 +45,7 @@ function show(first: OpenApproval[]) {
   )
   const button = (name: RegExp) => [...host.querySelectorAll('button')].find((one) => name.test(one.textContent ?? '') || name.test(one.getAttribute('aria-label') ?? ''))!
   return {
-    host, decided, said, button, setRequests, setOnline,
+    host, decided, said, button, gone: () => gone, setRequests, setOnline,
     pass: (ms: number) => {
       now += ms
     },
@@ -141,6 +144,15 @@ describe('the permission card', () => {
     card.key('Escape', {}, box)
     expect(heard).toBe(1)
     removeEventListener('keydown', hear)
+  })
+
+  test('comes folded where somebody writes, and says when it went away', async () => {
+    const card = show([ask('a')], true)
+    expect(card.button(/Allow/)).toBeUndefined()
+    expect(card.host.textContent).toContain('Do a')
+    card.setRequests([])
+    await settle()
+    expect(card.gone()).toBe(1)
   })
 
   test('Ctrl Backspace refuses, but deletes a word where there is text', () => {

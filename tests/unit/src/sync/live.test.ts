@@ -1,4 +1,5 @@
 // @vitest-environment node
+import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
 import type { Transcript } from '../../../../server/contract/session'
 import { Chat } from '../../../support/chat'
@@ -60,4 +61,27 @@ test('a chat that was opened is readable without the network, from a page that s
   expect(sync.connection().state).toBe('connected')
   expect(other.state()).toBe('absent')
   sync.close()
+})
+
+test('on a first visit to a chat its rows are asked for before the list, which comes all the same when the chat does not', async () => {
+  const rig = await makeRig()
+  const chat = new Chat('ses_a')
+  await rig.server.append(chat.created(), chat.admitted('trn_1', 'Hello'))
+  rig.server.latency = (path) => (path === '/api/session/changes' ? 300 : 0)
+  const asked = () => rig.server.requests.filter(({ route }) => route === '/api/sessions/changes').length
+  const first = rig.page()
+  const open = first.sync.open('ses_a')
+  await rig.pass(250)
+  expect(asked()).toBe(0)
+  await rig.pass(500)
+  expect(open.state()).toBe('ready')
+  expect(first.sync.list().state).toBe('ready')
+  first.sync.close()
+  rig.server.latency = (path) => (path === '/api/session/changes' ? 60_000 : 0)
+  globalThis.indexedDB = new IDBFactory()
+  const second = rig.page()
+  second.sync.open('ses_a')
+  await rig.pass(2000)
+  expect(second.sync.list().state).toBe('ready')
+  second.sync.close()
 })

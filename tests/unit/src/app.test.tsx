@@ -37,7 +37,7 @@ const nothing: ModelsStatus = {
 }
 const connected: ModelsStatus = { ...nothing, completed: true, default: { provider: 'scripted', id: 'scripted' }, default_source: 'page' }
 
-function show(options: { path?: string; status?: ModelsStatus; entries?: ListEntry[]; saved?: (id: string) => boolean; update?: boolean } = {}) {
+function show(options: { path?: string; status?: ModelsStatus; entries?: ListEntry[]; saved?: (id: string) => boolean; update?: boolean; breaks?: string } = {}) {
   let loads = 0
   history.replaceState(null, '', options.path ?? '/')
   const quick = new Map<string, string>()
@@ -76,7 +76,10 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
         parts={{
           sync, backend, mintKey, later, quick: quickShelf, host: 'box.example',
           drafts: makeDrafts({ shelf: { read: () => Promise.resolve(''), write: () => Promise.resolve() }, quick: quickShelf, now: Date.now, mintKey, later }),
-          Transcript: (props) => <p>transcript of {props.chat.session}</p>,
+          Transcript: (props) => {
+            if (props.chat.session === options.breaks) throw new Error('a row that cannot be drawn')
+            return <p>transcript of {props.chat.session}</p>
+          },
           device: { install: () => 'no', askInstall: () => undefined, offline: () => 'none', used: () => Promise.resolve(null), update: () => (options.update ? () => void loads++ : null), copy: () => Promise.resolve(true) },
         }}
       />
@@ -158,6 +161,21 @@ describe('the page', () => {
     page.sync.chat('ses_1').set({ state: 'not_here' })
     await settle(() => page.text().includes('not on this device'))
     expect(page.host.querySelector('textarea')).toBeNull()
+  })
+
+  test('what breaks in one chat leaves the list standing, and another chat opens', async () => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const page = show({ path: '/session/ses_1', entries: [entry({}), entry({ id: 'ses_2', title: 'Another chat' })], breaks: 'ses_1' })
+    const value = emptyValue()
+    value.rows.set('row_1', { id: 'row_1', n: 1, turn: 'trn_1', pos: '11', seq: 1, at: 1, state: 'done', kind: 'user', source: 'person', text: 'Go' })
+    value.order.push('row_1')
+    for (const id of ['ses_1', 'ses_2']) page.sync.chat(id).set({ value })
+    await settle(() => page.text().includes('stopped working'))
+    expect(page.text()).toContain('Another chat')
+    page.host.querySelector<HTMLAnchorElement>('a[data-session="ses_2"]')!.click()
+    await settle(() => page.text().includes('transcript of ses_2'))
+    expect(page.text()).not.toContain('stopped working')
+    errors.mockRestore()
   })
 
   test('leaving a chat that asks something is not told as if the question had gone', async () => {

@@ -26,7 +26,11 @@ export default defineConfig({
         cssTarget: ['chrome125', 'firefox128', 'safari17.5'],
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
-        rolldownOptions: { checks: { pluginTimings: false } },
+        rolldownOptions: {
+          checks: { pluginTimings: false },
+          // What the first paint shares with later parts travels in one file: left alone, the bundler makes one of each, and each is a request.
+          output: { codeSplitting: { groups: [{ name: 'shared', test: (id: string) => /node_modules.solid-js|\/i18n\/(index|translate|format)\.ts/.test(id) || (/\/i18n\/en\//.test(id) && !/\/(settings|connect)\.ts/.test(id)) }] } },
+        },
       },
     },
     server: {

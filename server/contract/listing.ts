@@ -103,13 +103,18 @@ function openQuestion(row: Row): Approval | undefined {
 }
 
 function lineOf(rows: Row[], run: Run | undefined, question: Approval | undefined): ListLine | undefined {
-  if (question) return { kind: 'question', text: clip(question.action, LINE_LENGTH) }
+  if (question) return { kind: 'question', text: clip(asked(question), LINE_LENGTH) }
   if (!run) return undefined
   if (run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && row.kind !== 'notice'))
   if (run.outcome === 'failed' || run.outcome === 'interrupted') return { kind: 'problem', text: firstSentence(run.problem?.words ?? '', LINE_LENGTH) }
   const answer = rows.findLast((row) => row.kind === 'answer' && row.text.length > 0)
   const text = answer ? firstSentence(answer.text, LINE_LENGTH) : ''
   return text ? { kind: 'answer', text } : undefined
+}
+
+/** What is asked, with the command that the sentence leaves out: the list is where one decides whether to look. */
+function asked({ action, command }: Approval): string {
+  return command && !action.includes(command) ? `${action}: ${command}` : action
 }
 
 function stepLine(row: Row | undefined): ListLine | undefined {

@@ -9,7 +9,7 @@ const CONVERGES = 1000
 const STARTS = 2500
 const WATCHDOG = 15_000
 /** What a shared machine may add to either. */
-const SLACK = 1500
+const SLACK = 500
 
 let browser: Browser
 let context: BrowserContext

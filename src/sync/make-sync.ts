@@ -1,16 +1,19 @@
 import type { Backend } from '../backend/port'
 import { ProblemError } from '../backend/port'
-import type { Copies, Shelf } from '../cache/port'
+import type { Shelf } from '../cache/port'
 import type { Cursor } from '../../server/contract/wire'
 import { verdictOf } from './answers'
+import { makeBeginning } from './beginning'
 import { ChatPart } from './chat-part'
 import type { Clock, Surroundings } from './clock'
 import { CopyRefresh } from './copy-refresh'
 import { makeHiddenPoll } from './hidden-poll'
+import { makeHolding, type Holding } from './holding'
 import { makeLink, type Asked, type Frame } from './link'
 import { ListPart } from './list-part'
+import { makeListeners } from './listeners'
 import { onceRead } from './once-read'
-import type { ChatList, Connection, Keeping, Sync } from './port'
+import type { ChatList, Connection, Sync } from './port'
 import type { Shared } from './shared'
 import { sweep } from './sweep'
 
@@ -18,9 +21,6 @@ import { sweep } from './sweep'
 const REPLAY_MS = 60_000
 /** While connected, the time of the copies is written so often, ms. */
 const CONFIRM_MS = 15_000
-
-/** How long the first connection waits for the copies, ms. */
-const COPIES_MS = 300
 
 export interface SyncParts {
   backend: Backend
@@ -34,27 +34,31 @@ export interface SyncParts {
  * is visible; none while it is hidden.
  */
 export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sync {
-  let copies: Copies | null = null
-  let store: string | null = null
-  let adopting: Promise<void> | null = null
   let epoch = 0
   let hears: string | null | undefined
   let chat: ChatPart | null = null
   let closed = false
   let confirmedAt = 0
-  let savedChats = new Set<string>()
-  let keeping: Keeping = 'ok'
-  const connectionListeners = new Set<(connection: Connection) => void>()
-  const listListeners = new Set<(list: ChatList) => void>()
+  const connectionListeners = makeListeners<Connection>()
+  const listListeners = makeListeners<ChatList>()
 
+  const holding: Holding = makeHolding(shelf, {
+    opened() {
+      // The open chat first: a person waits for it.
+      chat?.copiesOpened()
+    },
+    known() {
+      void list.write()
+      if (shared.connected()) refresh.look()
+    },
+  })
+  const { copies, store, forget } = holding
   const shared: Shared = {
     backend,
     clock,
-    copies: () => copies,
-    store: () => store,
-    wrote: (done) => {
-      keeping = done.ok ? 'ok' : done.why === 'full' ? 'full' : 'none'
-    },
+    copies,
+    store,
+    wrote: holding.wrote,
     accepts,
     epoch: () => epoch,
     connected: () => hears !== undefined,
@@ -63,7 +67,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
   }
   const list: ListPart = new ListPart(
     shared,
-    tellList,
+    () => listListeners.tell(list.value()),
     (sessions) => {
       for (const session of sessions) {
         forget(session)
@@ -74,7 +78,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
   )
   const refresh = new CopyRefresh(shared, {
     entries: () => list.value().entries,
-    kept: (session) => savedChats.has(session) && chat?.session !== session,
+    kept: (session) => holding.saved(session) && chat?.session !== session,
     refresh: (session) => new ChatPart(shared, session, { saved: () => undefined, gone: () => forget(session), closed: () => undefined }).refreshCopy(),
   })
   const link = makeLink({
@@ -99,11 +103,6 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
     onFinal: () => undefined,
   })
 
-  function tellList(): void {
-    const value = list.value()
-    for (const listener of listListeners) listener(value)
-  }
-
   function onState(connection: Connection): void {
     if (connection.state !== 'connected') {
       if (hears !== undefined) {
@@ -114,7 +113,7 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
       }
       if (connection.state === 'offline') chat?.offline()
     }
-    for (const listener of connectionListeners) listener(connection)
+    connectionListeners.tell(connection)
   }
 
   function asks(): Asked {
@@ -125,45 +124,24 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
 
   /** Every answer names its store. A new one means: other databases, and nothing that was shown is true any more. */
   function accepts(named: string): boolean {
-    if (named === store) return true
-    if (store === null) {
-      adopt(named)
+    if (named === store()) return true
+    if (store() === null) {
+      holding.adopt(named)
       return true
     }
     link.pause()
     hears = undefined
     refresh.stop()
-    copies?.close()
-    copies = null
-    store = named
-    savedChats = new Set()
+    const changed = holding.change(named)
     list.restart()
     chat?.lost()
-    void open(named).then(() => {
-      if (closed || store !== named) return
+    void changed.then((stands) => {
+      if (!stands) return
       chat?.restart()
       void list.catchUp()
       if (surroundings.visible()) link.restart()
     })
     return false
-  }
-
-  /** The first store that this page hears of. What it shows already came from there. */
-  function adopt(named: string): void {
-    store = named
-    adopting = open(named)
-  }
-
-  async function open(named: string): Promise<void> {
-    const opened = await shelf.open(named)
-    if (closed || store !== named) return opened.close()
-    copies = opened
-    // The open chat first: a person waits for it.
-    chat?.copiesOpened()
-    const saved = await opened.saved()
-    if (saved.ok) for (const id of saved.value) savedChats.add(id)
-    void list.write()
-    if (shared.connected()) refresh.look()
   }
 
   function onRegistered(asked: Asked): void {
@@ -209,15 +187,10 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
 
   function onRefused(error: unknown, asked: Asked): boolean {
     if (error instanceof ProblemError && error.store !== null && !accepts(error.store)) return false
-    const verdict = verdictOf(error, store)
+    const verdict = verdictOf(error, store())
     if (verdict === 'unknown' || asked.session === null) return false
     if (chat?.session === asked.session) chat.refuse(verdict)
     return true
-  }
-
-  function forget(session: string): void {
-    savedChats.delete(session)
-    void copies?.forget([session])
   }
 
   function goOn(): void {
@@ -244,58 +217,46 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
   /** Reads what this device holds. */
   async function load(): Promise<void> {
     const last = await shelf.last()
-    if (last !== null && store === null) adopt(last)
-    await adopting
-    const saved = await copies?.list()
+    if (last !== null && store() === null) holding.adopt(last)
+    await holding.adopted()
+    const saved = await copies()?.list()
     if (closed || !saved?.ok || !saved.value) return
     link.knownGood(saved.value.savedAt)
     list.load(saved.value)
   }
 
-  const ends = [surroundings.onVisibility(goOn), surroundings.onDoubt(() => surroundings.visible() && begun && link.doubt()), surroundings.onLeaving(flush)]
-  let begun = false
-  let ready = (): void => undefined
-  const beginning = new Promise<void>((resolve) => {
-    ready = resolve
-  })
-  /** The stream is opened from the copy's cursor, so it waits for the copies, but not for a database that hangs. */
-  function begin(): void {
-    if (begun || closed) return
-    begun = true
-    ready()
-    goOn()
-  }
-  const cancelBegin = clock.after(COPIES_MS, begin)
-  void load().then(begin)
+  const ends = [surroundings.onVisibility(goOn), surroundings.onDoubt(() => surroundings.visible() && beginning.begun() && link.doubt()), surroundings.onLeaving(flush)]
+  const beginning = makeBeginning(clock, load, goOn)
 
   return {
     connection: () => link.state(),
-    onConnection: (listener) => subscribe(connectionListeners, listener),
+    onConnection: connectionListeners.add,
     list: () => list.value(),
-    onList: (listener) => subscribe(listListeners, listener),
+    onList: listListeners.add,
     open(session) {
       chat?.close()
       const part = new ChatPart(shared, session, {
-        saved: () => savedChats.add(session),
+        saved: () => holding.add(session),
         gone: () => forget(session),
         closed: () => {
           if (chat === part) chat = null
         },
       })
       chat = part
-      void beginning.then(() => part.start())
-      if (begun) goOn()
+      void beginning.reached.then(() => part.start())
+      if (beginning.begun()) goOn()
       return part
     },
     retryNow: () => link.doubt(),
-    saved: (session) => savedChats.has(session),
-    keeping: () => keeping,
+    saved: holding.saved,
+    keeping: holding.keeping,
     close() {
       if (closed) return
-      const open = copies
+      const open = copies()
       const written = Promise.all([list.write(), chat?.flush()])
       closed = true
-      cancelBegin()
+      holding.end()
+      beginning.cancel()
       poll.stop()
       link.pause()
       chat?.close()
@@ -305,9 +266,4 @@ export function makeSync({ backend, shelf, clock, surroundings }: SyncParts): Sy
       void written.then(() => open?.close())
     },
   }
-}
-
-function subscribe<T>(listeners: Set<T>, listener: T): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }

@@ -1,0 +1,98 @@
+import { createSignal, Show, type JSX } from 'solid-js'
+import { t } from '../i18n'
+import { RenameForm } from './sessions/rename'
+import { Icon } from './ui/icon'
+import { IconButton } from './ui/icon-button'
+import { Menu } from './ui/menu'
+
+export interface BarProps {
+  title: string
+  /** Null where there is nothing to rename or to delete. */
+  session: string | null
+  workspace: string | null
+  phone: boolean
+  /** There is a list to go back to. */
+  back: boolean
+  /** How many other chats need the person. */
+  needs: number
+  /** Under the title on phones. */
+  second: JSX.Element
+  onRename: (session: string, title: string) => void
+  onDelete: (session: string) => void
+}
+
+/** The bar over a chat: the way back, its title, which a press renames, and what else can be done with it. */
+export function ChatBar(props: BarProps) {
+  const [menu, setMenu] = createSignal(false)
+  const [renaming, setRenaming] = createSignal(false)
+  let more!: HTMLButtonElement
+  let name: HTMLButtonElement | undefined
+  return (
+    <header class="bar">
+      <Show when={props.phone && props.back}>
+        <a class="back" href="/" aria-label={props.needs ? t('shell.back.needs', { n: props.needs }) : t('shell.chats')}>
+          <Icon name="chevron-left" class="flip" />
+          <Show when={props.needs > 0}>
+            <span class="cnt">{props.needs}</span>
+          </Show>
+        </a>
+      </Show>
+      <Show
+        when={renaming() && props.session}
+        keyed
+        fallback={
+          <div class="t">
+            <div class="row">
+              <h1 class="cut" dir="auto" tabindex="-1" id="page-title">
+                <Show when={props.session} fallback={props.title}>
+                  <button ref={name} type="button" class="title cut" onClick={() => setRenaming(true)} title={t('list.rename')}>
+                    {props.title}
+                  </button>
+                </Show>
+              </h1>
+              <Show when={props.workspace && !props.phone}>
+                <span class="meta cut where" title={props.workspace ?? ''}>
+                  {props.workspace}
+                </span>
+              </Show>
+            </div>
+            <Show when={props.phone}>{props.second}</Show>
+          </div>
+        }
+      >
+        {(session) => (
+          <div class="t">
+            <RenameForm
+              title={props.title}
+              label={t('list.rename.label')}
+              onDone={(title, left) => {
+                setRenaming(false)
+                if (title !== null) props.onRename(session, title)
+                if (!left) queueMicrotask(() => name?.focus())
+              }}
+            />
+          </div>
+        )}
+      </Show>
+      <Show when={props.session} keyed>
+        {(session) => (
+          <>
+            <IconButton ref={(element) => (more = element)} icon="ellipsis" small={!props.phone} name={t('shell.more')} popup="menu" expanded={menu()} onPress={() => setMenu(!menu())} />
+            <Show when={menu()}>
+              <Menu
+                anchor={more}
+                label={t('shell.more')}
+                align="end"
+                onClose={() => setMenu(false)}
+                items={[
+                  { label: t('list.rename'), icon: 'pencil', run: () => setRenaming(true) },
+                  { label: t('list.delete'), icon: 'trash', danger: true, line: true, run: () => props.onDelete(session) },
+                ]}
+              />
+            </Show>
+          </>
+        )}
+      </Show>
+    </header>
+  )
+}

@@ -1,0 +1,82 @@
+import type { Accessor } from 'solid-js'
+import { t } from '../i18n'
+import type { ModelRef, Run } from '../server/contract/session'
+import { ProblemError, type Backend } from './backend/port'
+import { reasonOf } from './shell/reason'
+import type { OpenApproval } from './sync/reactive'
+import type { Notices } from './ui/notices'
+
+export interface OrdersParts {
+  backend: () => Backend
+  notices: Notices
+  /** The open chat; null while it is an empty one that the server does not know. */
+  session: Accessor<string | null>
+  /** The run that is under way. */
+  live: Accessor<Run | null>
+  /** The model that a new chat begins with; null leaves it to the server. */
+  picked: Accessor<ModelRef | null>
+  setPicked: (model: ModelRef | null) => void
+  onStarted: (session: string) => void
+}
+
+/** What a person orders of the chat in front of them. A refusal rejects with `ProblemError` where the surface shows it, and is a notice elsewhere. */
+export function makeOrders(parts: OrdersParts) {
+  const { backend, notices, session, live } = parts
+  /** An empty chat whose first message was refused: the next attempt goes into it. */
+  let made: string | null = null
+
+  /** Sends a message; the first one makes the chat. Rejects when it was not taken. */
+  const send = async (text: string, key: string): Promise<void> => {
+    let id = session() ?? made
+    if (!id) {
+      const chosen = parts.picked()
+      const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })
+      id = made = answer.session.session_id
+    }
+    await backend().call('POST /api/chat/start', { session_id: id, message: text, key })
+    if (!session()) {
+      made = null
+      parts.setPicked(null)
+      parts.onStarted(id)
+    }
+  }
+
+  /** Stops the run that is under way. A failure is told here, and rejects. */
+  const stop = async (): Promise<void> => {
+    const run = live()
+    if (!run) return
+    try {
+      const answer = await backend().call('GET /api/chat/cancel', { stream_id: run.id })
+      if (!answer.cancelled) notices.toast({ kind: 'plain', text: t('composer.stop.none') })
+    } catch (error) {
+      notices.toast({ kind: 'bad', text: t('composer.stop.failed', { reason: reasonOf(error) }) })
+      throw error
+    }
+  }
+
+  /** Another model from the next message on. Never rejects. */
+  const chooseModel = async (chosen: ModelRef): Promise<void> => {
+    const id = session()
+    if (!id) {
+      parts.setPicked(chosen)
+      return
+    }
+    try {
+      await backend().call('POST /api/session/update', { session_id: id, model: chosen.id, model_provider: chosen.provider })
+      if (live()) notices.toast({ kind: 'plain', text: t('composer.model.kept') })
+    } catch (error) {
+      notices.toast({ kind: 'bad', text: t('composer.model.notChanged', { reason: reasonOf(error) }) })
+    }
+  }
+
+  /** Answers a permission. False when there was no chat to answer in; rejects when the question is not open any more. */
+  const decide = async (request: OpenApproval, kind: 'once' | 'deny'): Promise<boolean> => {
+    const id = session()
+    if (!id) return false
+    const answer = await backend().call('POST /api/approval/respond', { session_id: id, approval_id: request.id, choice: kind })
+    if (answer.stale_cleared) throw new ProblemError(409, { error: t('ask.gone'), code: 'question_gone' })
+    return true
+  }
+
+  return { send, stop, chooseModel, decide }
+}

@@ -1,17 +1,17 @@
 import { Show } from 'solid-js'
 import { t } from '../i18n'
-import type { ListEntry } from '../server/contract/listing'
 import { SettingsLinks } from './app-settings-links'
-import { SessionList } from './sessions/list'
+import { SessionList, type ListProps } from './sessions/list'
 import { Banner } from './shell/banner'
 import type { BannerState } from './shell/banner-state'
 import { ConnectionMark } from './shell/connection'
 import { Sections } from './shell/sections'
-import type { ChatList, Connection } from './sync/port'
+import type { Connection } from './sync/port'
 import { Icon, Wing } from './ui/icon'
 import { IconButton } from './ui/icon-button'
 
-export interface SideProps {
+/** With what the list of chats takes, which is handed on. */
+export interface SideProps extends ListProps {
   host: string
   connection: Connection
   banner: BannerState
@@ -22,15 +22,6 @@ export interface SideProps {
   /** The page of settings that is open, `list` on a phone's list of them, null among chats. */
   settings: 'connection' | 'appearance' | 'list' | null
   needs: number
-  list: ChatList
-  current: string | null
-  offline: boolean
-  skew: number
-  saved: (session: string) => boolean
-  unread: (entry: ListEntry) => boolean
-  onRename: (entry: ListEntry, title: string) => void
-  onDelete: (entry: ListEntry) => void
-  onUnavailable: (entry: ListEntry) => void
   onRetry: () => void
   onFold: () => void
   /** On a rail the section of chats opens the list instead of going anywhere. */

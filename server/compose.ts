@@ -77,7 +77,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   const assets = readAssets(parts.clientFolder)
   const reports = makeReports(report)
   const app = makeApp(
-    { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, version: parts.version, startedAt: timers.now(), report },
+    { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, defaultWorkspace: parts.defaultWorkspace, version: parts.version, startedAt: timers.now(), report },
     { assets, reports, allowedOrigins: parts.allowedOrigins },
   )
   const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), {

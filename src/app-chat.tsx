@@ -67,6 +67,8 @@ export function ChatPane(props: ChatPaneProps) {
     const run = props.facts?.run()
     return run && run.state !== 'settled' ? run : null
   }
+  /** A chat that does not exist yet will work in the server's own folder. */
+  const workspace = () => head()?.workspace ?? props.entry?.workspace ?? (session() ? null : (props.status?.default_workspace ?? null))
   const model = (): ModelRef | null => (session() ? (head()?.model ?? props.facts?.run()?.model ?? props.entry?.model ?? null) : picked()) ?? props.status?.default ?? null
   const scripted = () => (head()?.agent ? head()!.agent!.kind === 'scripted' : model()?.provider === 'scripted')
   const empty = () => !session() || (state() === 'ready' && props.facts!.empty())
@@ -108,7 +110,7 @@ export function ChatPane(props: ChatPaneProps) {
       <ChatBar
         title={!session() ? t('list.new') : state() === 'absent' ? t('shell.chats') : head()?.title || props.entry?.title || (state() === 'loading' ? t('session.loading') : t('list.untitled'))}
         session={state() === 'absent' ? null : session()}
-        workspace={head()?.workspace ?? props.entry?.workspace ?? null}
+        workspace={workspace()}
         phone={props.phone}
         back={props.back}
         needs={props.needs}
@@ -141,7 +143,7 @@ export function ChatPane(props: ChatPaneProps) {
         <Match when={empty()}>
           <div class="scroll">
             <Home
-              workspace={head()?.workspace ?? null}
+              workspace={workspace()}
               unfinished={props.unfinished}
               about={aboutModel(props.status, scripted(), model())}
               onPick={(text) => box?.put(text)}
@@ -179,7 +181,7 @@ export function ChatPane(props: ChatPaneProps) {
             <Composer
               chat={session() ?? 'new'}
               placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
-              workspace={head()?.workspace ?? props.entry?.workspace ?? null}
+              workspace={workspace()}
               model={model()}
               scripted={scripted()}
               run={boxRun()}

@@ -81,6 +81,8 @@ export interface ModelsStatus {
   connections: Connection[]
   local: LocalServer[]
   presets: Preset[]
+  /** Folder that new chats work in, as an absolute path; made at the first one. */
+  default_workspace?: string
 }
 
 /** `GET /api/providers`. */

@@ -16,6 +16,8 @@ export interface Parts {
   profile: ProfileContext
   /** Names of the profiles that exist: the owner of a session is named to others only when it is one of them. */
   profileNames(): Promise<string[]>
+  /** Folder of new chats. */
+  defaultWorkspace: string
   timers: Timers
   version: string
   /** Server's ms. */

@@ -40,7 +40,7 @@ async function answerOf(message: string, more: Record<string, unknown> = {}): Pr
 }
 
 it('says that nothing is connected, and refuses a send before it is admitted', async () => {
-  expect((await told('GET /api/onboarding/status', {})).body).toMatchObject({ completed: false, default: null, connections: [{ id: 'scripted' }] })
+  expect((await told('GET /api/onboarding/status', {})).body).toMatchObject({ completed: false, default: null, connections: [{ id: 'scripted' }], default_workspace: expect.stringMatching(/default$/) })
   const session = await newChat(server)
   const before = await server.store.head()
   expect(await told('POST /api/chat/start', { session_id: session, message: 'Hello?' })).toMatchObject({ status: 409, problem: { code: 'no_model' } })

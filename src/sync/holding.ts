@@ -40,6 +40,8 @@ export function makeHolding(shelf: Shelf, on: { opened(): void; known(): void })
     copies = opened
     on.opened()
     const saved = await opened.saved()
+    // The server may have got another store meanwhile: what this one holds is not of that one.
+    if (ended || store !== named) return
     if (saved.ok) for (const id of saved.value) chats.add(id)
     on.known()
   }

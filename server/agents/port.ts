@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from '../contract/approvals'
 import type { RunProblem } from '../contract/problems'
-import type { ToolHead, ToolLocation, ToolVerb } from '../contract/rows'
+import type { ClarifyRequest, SecretRequest } from '../contract/questions'
+import type { PlanEntry, ToolHead, ToolLocation, ToolVerb } from '../contract/rows'
 import type { AgentKind, AgentRef, ModelRef, RunOutcome, Usage } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 
@@ -12,6 +13,11 @@ export interface Agent {
   readonly kind: AgentKind
   probe(profile: ProfileContext): Promise<Probe>
   open(opening: Opening, sink: Sink): Promise<AgentSession>
+  /**
+   * After our restart: what became of a turn that was live (spec/log.md §9). `gone` also for an agent that cannot know. Open questions that the
+   * agent still asks are raised again through the sink; `foreign` values are the ones it gave then.
+   */
+  reattach?(opening: Opening, binding: Binding, sink: Sink): Promise<Reattached>
   /** What it offers to choose from; by capability `models`. */
   models?(profile: ProfileContext): Promise<ModelOffer[]>
   /** Ends every session and process of this agent. */
@@ -39,6 +45,18 @@ export interface Opening {
   context: () => Promise<StoredContext[]>
 }
 
+/** What the store kept of a run that was live when we ended. */
+export interface Binding { turn: string; run: string; foreign: string; counters?: Record<string, number>; /** `foreign` values of questions that were open. */ questions: string[] }
+
+/**
+ * `message`: the text of the message that the agent is in, or the last one of the turn, as it has it now; null when it cannot say. The sink gets
+ * only what comes after it. `open`: calls of tools that still run.
+ */
+export type Reattached =
+  | { state: 'running'; session: AgentSession; end: Promise<TurnEnd>; message: string | null; open: string[] }
+  | { state: 'ended'; end: TurnEnd; message: string | null; closed: { call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string }[] }
+  | { state: 'gone' }
+
 export interface StoredContext { message: unknown; turn: string }
 
 /** One live session with an agent. The sink lives as long as it does. */
@@ -48,7 +66,14 @@ export interface AgentSession {
   /** Commands in mid-turn, in the order of the run's mailbox. */
   decide(question: string, choice: string): Promise<Delivery>
   stop(reason: 'person' | 'server' | 'delete' | 'store_failed'): Promise<void>
-  steer?(text: string): Promise<Delivery>
+  /** A clarifying question's answer. */
+  answer?(question: string, text: string): Promise<Delivery>
+  /** A secret's value; null: the person does not give it. The adapter forgets it at once. */
+  give?(question: string, value: string | null): Promise<Delivery>
+  /** `delivered` here means taken: the agent has it, and the sink says `steer.delivered` when it has used it. What was taken and not delivered by the turn's end is given back. */
+  steer?(steer: string, text: string): Promise<Delivery>
+  /** True when what it shows as reasoning may repeat what it says (spec/settlement.md §4): the journal then keeps an index and cuts the echo. */
+  readonly echoes?: boolean
   close(): Promise<void>
 }
 
@@ -76,12 +101,25 @@ export type AgentEvent =
   | { type: 'tool.started'; call: string; parent?: string; name: string; verb: ToolVerb; target?: string; title?: string; args?: unknown; locations?: ToolLocation[] }
   | { type: 'tool.changed'; call: string; change: Partial<Pick<ToolHead, 'title' | 'target' | 'args' | 'output' | 'cut' | 'diff' | 'locations'>> }
   | { type: 'tool.closed'; call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string; output?: string; diff?: string; exit?: number; cut?: boolean }
-  /** `question` is the adapter's handle; `runs/` mints the approval's id. `call` names the open tool it belongs to. */
-  | { type: 'question.raised'; question: string; call?: string; request: ApprovalRequest }
+  /**
+   * `question` is the adapter's handle; `runs/` mints the id. `call` names the open tool it belongs to. `nameless`: the agent itself has no id for it
+   * and takes an answer for its oldest open question (spec/agents.md §3). `foreign` is kept beside the event for a re-attach.
+   */
+  | { type: 'question.raised'; question: string; call?: string; foreign?: string; nameless?: true; request: ApprovalRequest }
+  | { type: 'clarify.raised'; question: string; foreign?: string; request: ClarifyRequest }
+  | { type: 'secret.raised'; question: string; request: SecretRequest }
   | { type: 'question.withdrawn'; question: string; why: 'expired' | 'withdrawn' }
+  /** The agent repeats a whole message that it has streamed as text, as reasoning, or not yet (the original's interim): it is shown once. */
+  | { type: 'message'; text: string }
+  | { type: 'steer.delivered'; steer: string; evidence: 'seen' | 'inferred' }
+  | { type: 'plan'; entries: PlanEntry[] }
   | { type: 'usage'; usage: Usage }
   | { type: 'notice'; code: string; params?: Record<string, string | number>; words?: string }
   | { type: 'session.bound'; foreign: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' }
+  | { type: 'turn.bound'; foreign: string; counters?: Record<string, number> }
+  /** A turn that nobody submitted begins or ends; what is said between them belongs to it. */
+  | { type: 'turn.began'; text: string; source: 'agent' | 'wakeup' }
+  | { type: 'turn.ended'; end: TurnEnd }
   | { type: 'title'; text: string }
   /** Provider-shaped messages to keep with the turn: written in the same append as the rows they came from. */
   | { type: 'context'; messages: unknown[] }

@@ -28,6 +28,8 @@ export interface ApprovalRequest {
   choices: Choice[]
   /** Server's ms; after it the question is retired as expired. */
   deadline?: number
+  /** *Asked next*: shown without buttons, because the agent would take an answer for another question (spec/agents.md §3). */
+  waits?: true
 }
 
 export type ApprovalState =

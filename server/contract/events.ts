@@ -1,6 +1,7 @@
 import type { ApprovalRequest, RetiredWhy, ChoiceKind } from './approvals'
 import type { RunProblem } from './problems'
-import type { NoticeHead, RowKind, RowState, ToolHead, TurnSource } from './rows'
+import type { ClarifyRequest, SecretRequest } from './questions'
+import type { NoticeHead, PlanEntry, RowKind, RowState, ToolHead, TurnSource } from './rows'
 import type { AgentRef, ModelRef, RunCause, RunOutcome, TitleBy, Timings, Usage, SessionHead } from './session'
 
 /**
@@ -24,14 +25,16 @@ export interface RowOpening {
 }
 
 export type RowOpened = RowOpening &
-  ({ kind: 'thought' | 'answer' | 'question' } | { kind: 'tool'; tool: ToolHead } | { kind: 'notice'; notice: NoticeHead })
+  ({ kind: 'thought' | 'answer' | 'question' | 'steer' } | { kind: 'tool'; tool: ToolHead } | { kind: 'plan'; plan: PlanEntry[] } | { kind: 'notice'; notice: NoticeHead })
 
 export interface EventPayloads {
   'session.created': { title: string; titleBy: TitleBy; profile: string; workspace: string; agent: AgentRef | null; model: ModelRef | null; source: SessionHead['source'] }
   'agent.bound': { agent: AgentRef; foreign?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
-  'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; pinned?: boolean; archived?: boolean }
+  'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
   'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource }
-  'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null }
+  'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null; /** Only with `reattached`: closed rows of the turn that become live again and belong to this run. */ reopens?: string[] }
+  /** What a later re-attach needs (spec/log.md §9). */
+  'run.bound': { run: string; turn: string; foreign: string; counters?: Record<string, number> }
   'row.opened': RowOpened
   /** `at0` is the row's length before, in UTF-16 units; a reader whose row has another length catches up. */
   'row.grew': { row: string; run: string; at0: number; text: string }
@@ -42,6 +45,30 @@ export interface EventPayloads {
   'approval.raised': { approval: string; row: string; run: string; request: ApprovalRequest }
   'approval.decided': { approval: string; row: string; run: string; choice: string; kind: ChoiceKind; by: 'person' | 'auto' }
   'approval.retired': { approval: string; row: string; run: string; why: RetiredWhy }
+  /** The row is a `question` row opened in the same append. */
+  'clarify.raised': { clarify: string; row: string; run: string; request: ClarifyRequest }
+  'clarify.answered': { clarify: string; row: string; run: string; answer: string }
+  'clarify.retired': { clarify: string; row: string; run: string; why: RetiredWhy }
+  'secret.raised': { secret: string; row: string; run: string; request: SecretRequest }
+  /** Never the value, only whether one was given. */
+  'secret.answered': { secret: string; row: string; run: string; given: boolean }
+  'secret.retired': { secret: string; row: string; run: string; why: RetiredWhy }
+  /** In the append that opened its row with the text; the row closes in the append of one of the two others. */
+  'steer.accepted': { steer: string; row: string; run: string }
+  'steer.delivered': { steer: string; row: string; run: string; evidence: 'seen' | 'inferred' }
+  /** To `queue`: a `queue.added` of that item stands in the same append. */
+  'steer.returned': { steer: string; row: string; run: string; to: 'queue' | 'draft'; item?: string }
+  'plan.replaced': { row: string; run: string; plan: PlanEntry[] }
+  /** `before`: another item; absent or gone: at the end. */
+  'queue.added': { item: string; text: string; by: 'person' | 'steer'; before?: string; key?: string; send?: true }
+  'queue.changed': { item: string; text: string }
+  /** `before` absent: to the end. `send`: it goes next as soon as no run is live, whatever the last outcome. */
+  'queue.moved': { item: string; before?: string; send?: true }
+  /** The first of `items` stays in its place with `text`; the others leave. */
+  'queue.combined': { items: string[]; text: string }
+  'queue.removed': { items: string[] }
+  /** In one append with the `turn.admitted` of that turn and its `run.started`. */
+  'queue.taken': { item: string; turn: string }
   'usage.reported': { run: string; turn: string; usage: Usage }
   'run.stopping': { run: string; turn: string; by: 'person' | 'server' | 'delete' }
   /** Every live row is closed and every open question retired in the same append, before it. */

@@ -1,6 +1,7 @@
 import { admitTurn, changeHead, changeSession, createSession, reportUsage, settleRun, startRun, stopRun } from './apply-runs'
 import { changeRow, closeRow, cutRow, endApproval, growRow, openRow, raiseApproval, retractRows } from './apply-rows'
 import type { Event } from './events'
+import { EMPTY_QUEUE } from './queue'
 import type { Transcript } from './session'
 import { untouched, type Touched } from './touched'
 
@@ -22,7 +23,7 @@ export class FoldGap extends Error {
 }
 
 export function emptyTranscript(): Transcript {
-  return { session: null, deleted: false, turns: new Map(), rows: new Map(), order: [], seq: 0, from: '' }
+  return { session: null, deleted: false, turns: new Map(), rows: new Map(), order: [], queue: EMPTY_QUEUE, seq: 0, from: '' }
 }
 
 /**

@@ -2,7 +2,7 @@
  * Identity is minted at birth (law 3): every id is `<kind>_<time><random>`, sortable by time of birth,
  * made from a clock and a random source that are passed in. Ids are never guessed from text.
  */
-export type IdKind = 'ses' | 'trn' | 'run' | 'row' | 'apr' | 'att' | 'evt'
+export type IdKind = 'ses' | 'trn' | 'run' | 'row' | 'apr' | 'clr' | 'sec' | 'str' | 'que' | 'att' | 'evt'
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number

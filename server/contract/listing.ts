@@ -26,8 +26,14 @@ export interface ListEntry {
   /** Id and start (server's ms) of the live run. */
   run?: string
   since?: number
-  /** How many questions are open. */
+  /** How many questions are open: approvals, clarifying questions, secrets. */
   questions: number
+  /** Messages that wait in the queue; absent: none. */
+  queued?: number
+  /** `seq` of the settlement of the last run; absent while one is live or before the first. */
+  settled?: number
+  /** Up to which `seq` a person has seen this chat; kept by the store beside the fold. Unread: `settled` is above it. */
+  read?: number
   /** How the last run ended; absent while one is live or before the first. */
   outcome?: RunOutcome
   problem?: RunProblemCode
@@ -46,7 +52,8 @@ export interface ListLine { kind: 'step' | 'question' | 'answer' | 'problem'; te
 /** One tick of the trace (design/LANGUAGE.md §2). `ms` is absent while it runs. */
 export interface Tick { kind: 'thought' | 'tool' | 'question'; state: 'live' | 'done' | 'failed' | 'need'; ms?: number; at: number }
 
-export type EntryFields = Omit<ListEntry, 'rev'>
+/** What the fold alone gives; `rev` and `read` are the store's. */
+export type EntryFields = Omit<ListEntry, 'rev' | 'read'>
 export type EntryOf = (value: Transcript) => EntryFields | null
 
 export const MAX_TICKS = 32

@@ -1,4 +1,5 @@
 import type { Approval } from './approvals'
+import type { Clarify, Secret } from './questions'
 
 /**
  * Rows: what a person sees (spec/log.md §4). A row object is never mutated; a change makes a new one.
@@ -23,7 +24,7 @@ export interface RowBase {
   state: RowState
   /** Milliseconds from opening to closing, as told by the server. */
   duration?: number
-  /** Raw text as sent. UTF-16 units count. Only user, thought, answer and notice rows have any. */
+  /** Raw text as sent. UTF-16 units count. Only user, thought, answer, steer and notice rows have any. */
   text: string
 }
 
@@ -31,10 +32,14 @@ export interface UserRow extends RowBase { kind: 'user'; source: TurnSource }
 export interface ThoughtRow extends RowBase { kind: 'thought' }
 export interface AnswerRow extends RowBase { kind: 'answer' }
 export interface ToolRow extends RowBase { kind: 'tool'; tool: ToolHead; approval?: Approval }
-/** A question that belongs to no tool call. */
-export interface QuestionRow extends RowBase { kind: 'question'; approval?: Approval }
+/** A question that belongs to no tool call; exactly one of the three once it was raised. */
+export interface QuestionRow extends RowBase { kind: 'question'; approval?: Approval; clarify?: Clarify; secret?: Secret }
+/** A word sent into a running turn; `text` is the person's. Live until it was delivered or given back. */
+export interface SteerRow extends RowBase { kind: 'steer'; steer: SteerHead }
+/** The agent's list of what it is going to do; one a run, replaced in place. */
+export interface PlanRow extends RowBase { kind: 'plan'; plan: PlanEntry[] }
 export interface NoticeRow extends RowBase { kind: 'notice'; notice: NoticeHead }
-export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | NoticeRow
+export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | SteerRow | PlanRow | NoticeRow
 export type RowKind = Row['kind']
 
 export type TurnSource = 'person' | 'queue' | 'wakeup' | 'goal' | 'agent'
@@ -63,6 +68,18 @@ export interface ToolHead {
   diff?: string
   exit?: number
 }
+
+/** `accepted`: durable with us, and it ends in exactly one of the two others (spec/log.md §3). */
+export interface SteerHead {
+  id: string
+  state: 'accepted' | 'delivered' | 'returned'
+  evidence?: 'seen' | 'inferred'
+  /** Where it went back to: `queue` sends it as the next message, `draft` sends it nowhere. */
+  to?: 'queue' | 'draft'
+  item?: string
+}
+
+export interface PlanEntry { text: string; state: 'pending' | 'active' | 'done' | 'cancelled'; priority?: 'high' | 'medium' | 'low' }
 
 export interface ToolLocation { path: string; line?: number; lines?: number }
 

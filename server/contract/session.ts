@@ -1,4 +1,5 @@
 import type { RunProblem } from './problems'
+import type { Queue } from './queue'
 import type { Row, TurnSource } from './rows'
 
 export type AgentKind = 'embedded' | 'scripted' | 'hermes' | 'hermes-gateway' | 'acp'
@@ -20,7 +21,11 @@ export interface SessionHead {
   /** Absolute path of the folder that tools are confined to. */
   workspace: string
   agent: AgentRef | null
+  /** The agent's own stored session, opaque. */
+  foreign?: string
   model: ModelRef | null
+  /** `all`: every question of this chat is answered with its *once*. Absent: ask. */
+  approvals?: 'all'
   source: 'talaria' | 'import' | 'fork' | 'agent'
   pinned: boolean
   archived: boolean
@@ -54,6 +59,8 @@ export interface Run {
   model: ModelRef | null
   startedAt: number
   state: 'running' | 'stopping' | 'settled'
+  /** The agent's own id of this run and its counters before it, opaque: what a later re-attach needs. */
+  bound?: { foreign: string; counters?: Record<string, number> }
   /** Who asked to stop, once `run.stopping` is committed. */
   stoppedBy?: 'person' | 'server' | 'delete'
   settledAt?: number
@@ -88,6 +95,7 @@ export interface Transcript {
   rows: Map<string, Row>
   /** Row ids in display order. */
   order: string[]
+  queue: Queue
   /** `seq` of the last event taken in. */
   seq: number
   /** Complete from this `pos` on; `''` when nothing lies before. */

@@ -1,6 +1,7 @@
 import type { Event } from './events'
 import type { ListEntry } from './listing'
 import type { Row } from './rows'
+import type { Queue } from './queue'
 import type { SessionHead, Turn } from './session'
 
 /** The wire cursor: a store-wide revision as decimal text, opaque to clients (spec/log.md §2). */
@@ -13,6 +14,8 @@ export interface Changes {
   session: SessionHead
   turns: Turn[]
   rows: Row[]
+  /** The waiting messages, whole. With `after`: only when any of them changed. */
+  queue?: Queue
   /** Row and turn ids that left since the cursor; only with `after`. */
   retracted: string[]
   /** With `after`: the reader's own `from`. Else: the `pos` from which this window is complete, `''` when nothing lies before it. */

@@ -1,3 +1,4 @@
+import type { Queue } from '../contract/queue'
 import type { SessionHead, ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 
@@ -8,7 +9,24 @@ export interface Runs {
   /** Admission: `turn.admitted` + `run.started` in one append, then the agent. Same key and body: the stored receipt. */
   start(profile: ProfileContext, input: StartInput): Promise<Started>
   stop(profile: ProfileContext, run: string, by: 'person' | 'server'): Promise<{ cancelled: boolean; session: string | null }>
-  decide(profile: ProfileContext, input: { session: string; approval?: string; choice: 'once' | 'deny' }): Promise<{ approval: string; choice: string }>
+  /** `choice`: a choice id that this question offers, or a kind, of which the first offered is taken. Anything else is `invalid_choice` and changes nothing. */
+  decide(profile: ProfileContext, input: { session: string; approval?: string; choice: string }): Promise<{ approval: string; choice: string }>
+  /** Answers a clarifying question; without an id the oldest open one. One that is over is `question_gone`. */
+  answer(profile: ProfileContext, input: { session: string; clarify?: string; text: string }): Promise<{ clarify: string }>
+  /** Hands a secret to the agent; null refuses it. The value is kept nowhere. */
+  give(profile: ProfileContext, input: { session: string; secret: string; value: string | null }): Promise<{ secret: string; given: boolean }>
+  /** Auto-approve of a session: open questions are answered with their *once* first, then the switch commits; a relay that fails leaves it as it was. */
+  approveAll(profile: ProfileContext, session: string, enabled: boolean): Promise<SessionHead>
+  /** A word into the running turn. Accepted: durable, and it will be delivered or given back. */
+  steer(profile: ProfileContext, input: { session: string; text: string; key?: string; bodyHash?: string }): Promise<Steered>
+  queue(profile: ProfileContext, session: string): Promise<QueueView>
+  enqueue(profile: ProfileContext, input: { session: string; text: string; before?: string; key?: string; bodyHash?: string }): Promise<QueueView & { item: string }>
+  changeQueued(profile: ProfileContext, input: { session: string; item: string; text: string }): Promise<QueueView>
+  moveQueued(profile: ProfileContext, input: { session: string; item: string; before?: string }): Promise<QueueView>
+  combineQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
+  removeQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
+  /** Sends one item as soon as no run is live; `stop`: stops the live run first. */
+  sendQueued(profile: ProfileContext, input: { session: string; item: string; stop?: boolean }): Promise<QueueView>
   rename(profile: ProfileContext, session: string, title: string): Promise<SessionHead>
   /** Model and/or workspace of later turns. */
   update(profile: ProfileContext, session: string, change: { model?: ModelRef | null; workspace?: string }): Promise<SessionHead>
@@ -21,6 +39,14 @@ export interface Runs {
   /** Live runs, for `/health`. */
   live(): { session: string; run: string; startedAt: number }[]
 }
+
+/** `code` as the original names it (settlement.md §6.1). `run`: the live run, where there is one. */
+export type Steered =
+  | { accepted: true; run: string; steer: string }
+  | { accepted: false; code: 'no_cached_agent' | 'agent_lacks_steer' | 'session_not_found' | 'not_running' | 'stream_dead' | 'steer_error' | 'gateway_steer_queued'; run?: string }
+
+/** `paused`: it waits for the person because the last run did not complete. */
+export interface QueueView { queue: Queue; paused: boolean }
 
 export interface NewInput extends NewChoice {
   id?: string

@@ -36,6 +36,15 @@ export interface Store {
   run(id: string): Promise<{ session: string; startedSeq: number; run: Run } | null>
   /** Sessions with a run that has not settled, for recovery; never scans histories. */
   unsettled(): Promise<string[]>
+  /** Sessions whose queue has waiting items, for the start; never scans histories. */
+  queued(): Promise<string[]>
+  /**
+   * A person has seen this chat up to `seq`; never goes back. Resolves after the commit and after the feed has the moved list entry, if it moved; false for an
+   * unknown or deleted session. A mark is no event (spec/log.md §3).
+   */
+  markRead(session: string, seq: number): Promise<boolean>
+  /** Removes `row.*` events of runs that settled before `settledBefore` (server's ms), at most `limit` of them; no fold changes. How many went. */
+  prune(opts: { settledBefore: number; limit: number }): Promise<number>
   receipt(scope: ReceiptScope): Promise<Receipt | null>
   /** The model's context of a session, in order (embedded agents' own history). */
   context(session: string): Promise<ContextItem[]>
@@ -63,6 +72,8 @@ export interface Append {
   urgency: 'now' | 'soon'
   receipt?: Receipt & ReceiptScope & { bodyHash: string }
   context?: ContextChange
+  /** Opaque values of an agent kept beside an event, by the id of the question: in no frame, row or export. */
+  beside?: { id: string; foreign: string }[]
 }
 
 export interface ReceiptScope { profile: string; route: string; key: string }
@@ -92,8 +103,10 @@ export interface SessionState {
   /** Highest `n` and `pos` ever given out, tombstones included. */
   n: number
   pos: string
-  /** Head, the last turn with all its rows: `from` is that turn's `pos`. */
+  /** Head, queue, the last turn with all its rows: `from` is that turn's `pos`. */
   tail: Transcript
+  /** What was kept beside the questions that are open. */
+  beside: { id: string; foreign: string }[]
 }
 
 export interface ToolProcess { pid: number; /** Kernel start time of the leader, in clock ticks since boot, as text; guards against a reused id. */ startTime: string; bootId: string; session: string; run: string }

@@ -23,7 +23,7 @@ export interface FakeChatFacts {
 }
 
 export function emptyValue(): Transcript {
-  return { session: null, deleted: false, turns: new Map(), rows: new Map(), order: [], seq: 0, from: '' }
+  return { session: null, deleted: false, turns: new Map(), rows: new Map(), order: [], queue: EMPTY_QUEUE, seq: 0, from: '' }
 }
 
 function makeFakeChat(session: string): FakeChat {

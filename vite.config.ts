@@ -28,8 +28,14 @@ export default defineConfig({
         modulePreload: { polyfill: false },
         rolldownOptions: {
           checks: { pluginTimings: false },
-          // What the first paint shares with later parts travels in one file: left alone, the bundler makes one of each, and each is a request.
-          output: { codeSplitting: { groups: [{ name: 'shared', test: (id: string) => /node_modules.solid-js|\/i18n\/(index|translate|format)\.ts/.test(id) || (/\/i18n\/en\//.test(id) && !/\/(settings|connect)\.ts/.test(id)) }] } },
+          // The words of the first paint are one file, as every other language's will be; all else that the first paint needs is another: each file is a request.
+          output: {
+            codeSplitting: {
+              groups: [
+                { name: 'locale-en', test: (id: string) => /\/i18n\/en\//.test(id) && !/\/(settings|connect)\.ts/.test(id) },
+              ],
+            },
+          },
         },
       },
     },

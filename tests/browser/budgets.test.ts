@@ -73,7 +73,7 @@ async function loadedBefore(context: BrowserContext): Promise<Loaded[]> {
     const path = new URL(url).pathname
     // The tab's own picture is the browser's errand, after all else.
     if (path === '/icons/icon.svg') continue
-    all.push({ path, kind: url === address ? 'html' : (/\.(js|css|woff2|svg|png)$/.exec(path)?.[1] ?? 'answer'), gzip: (await bodies.get(url)) ?? 0 })
+    all.push({ path, kind: url === address ? 'html' : /\/locale-/.test(path) ? 'locale' : (/\.(js|css|woff2|svg|png)$/.exec(path)?.[1] ?? 'answer'), gzip: (await bodies.get(url)) ?? 0 })
   }
   return all
 }
@@ -87,6 +87,8 @@ test('what is loaded before the first transcript fits the budget, in bytes and i
   const list = JSON.stringify(loaded.map((one) => [one.path, one.gzip]))
   expect(sum(loaded, 'js'), list).toBeGreaterThan(20 * 1024)
   expect(sum(loaded, 'js'), list).toBeLessThanOrEqual(90 * 1024)
+  expect(sum(loaded, 'locale'), list).toBeGreaterThan(1024)
+  expect(sum(loaded, 'locale'), list).toBeLessThanOrEqual(8 * 1024)
   expect(sum(loaded, 'css'), list).toBeLessThanOrEqual(20 * 1024)
   expect(sum(loaded, 'html'), list).toBeLessThanOrEqual(4 * 1024)
   expect(loaded.length, list).toBeLessThanOrEqual(8)

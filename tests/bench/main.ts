@@ -1,4 +1,5 @@
 import { bench as page } from './page'
+import { bench as runs } from './runs'
 import { bench as server } from './server'
 import { bench as store } from './store'
 
@@ -14,7 +15,7 @@ export interface Result {
   note?: string
 }
 
-const suites: Record<string, () => Promise<Result[]>> = { store, server, page }
+const suites: Record<string, () => Promise<Result[]>> = { store, server, runs, page }
 const wanted = process.argv.slice(2)
 let missed = 0
 for (const [name, run] of Object.entries(suites)) {

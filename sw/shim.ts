@@ -118,11 +118,12 @@ async function chatFromCopy(copies: Copies, query: Query): Promise<FromCopy | nu
   if (query['after'] !== undefined && query['after'] === record.cursor) {
     return { ...at, body: { ...base, turns: [], rows: [], from: query['from'] ?? '' } satisfies Changes }
   }
+  const queue = record.queue ? { queue: record.queue } : {}
   const found = await copies.before(session, query['before'] ?? '\uffff', limit)
   if (!found.ok) return null
   // A reader that stands before the beginning of the copy learns nothing from it.
-  if (!found.value) return query['before'] === undefined ? { ...at, body: { ...base, turns: [], rows: [], from: record.from } satisfies Changes } : null
-  const body: Changes = { ...base, ...found.value }
+  if (!found.value) return query['before'] === undefined ? { ...at, body: { ...base, ...queue, turns: [], rows: [], from: record.from } satisfies Changes } : null
+  const body: Changes = { ...base, ...queue, ...found.value }
   if (query['after'] !== undefined) body.reset = true
   return { ...at, body }
 }

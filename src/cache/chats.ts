@@ -25,7 +25,7 @@ export async function saveChat(database: CopyDatabase, save: ChatSave): Promise<
   const work: Promise<unknown>[] = save.removed.flatMap((id) => [tx.objectStore('rows').delete([session, id]), tx.objectStore('turns').delete([session, id])])
   work.push(...putRows(tx, session, save.rows), ...putTurns(tx, session, save.turns))
   const record: PageRecord = {
-    session, head: save.head, rows: save.last, rowsFrom: save.lastFrom, turns: save.lastTurns, from, cursor: save.cursor, behind: save.behind,
+    session, head: save.head, rows: save.last, rowsFrom: save.lastFrom, turns: save.lastTurns, queue: save.queue, from, cursor: save.cursor, behind: save.behind,
     seq: save.seq, savedAt: save.savedAt,
   }
   work.push(tx.objectStore('pages').put(record))

@@ -1,4 +1,5 @@
 import type { ListEntry } from '../../server/contract/listing'
+import type { Queue } from '../../server/contract/queue'
 import type { Row } from '../../server/contract/rows'
 import type { SessionHead, Turn } from '../../server/contract/session'
 import type { Cursor } from '../../server/contract/wire'
@@ -60,6 +61,8 @@ export interface ChatSave {
   last: Row[]
   lastFrom: string
   lastTurns: Turn[]
+  /** The waiting messages, whole. */
+  queue: Queue
   from: string
   /** Something before what this tab holds may have changed up to this `seq`, unseen by it; 0 for nothing. */
   missed: number

@@ -1,5 +1,6 @@
 import type { DBSchema, IDBPDatabase } from 'idb'
 import type { ListEntry } from '../../server/contract/listing'
+import type { Queue } from '../../server/contract/queue'
 import type { Row } from '../../server/contract/rows'
 import type { SessionHead, Turn } from '../../server/contract/session'
 import type { Cursor } from '../../server/contract/wire'
@@ -13,6 +14,8 @@ export interface PageRecord {
   rowsFrom: string
   /** Turns of those rows. */
   turns: Turn[]
+  /** The waiting messages, whole. Absent in copies of a build that knew of none: nothing waited when they were made. */
+  queue?: Queue
   /** The copy is complete from this `pos` on; `''` when nothing lies before. */
   from: string
   /** The copy is true as of this cursor. */

@@ -136,7 +136,7 @@ export class ChatKeeper {
     const turns = [...touched.turns].flatMap((id) => value.turns.get(id) ?? [])
     return {
       session: this.session, head: value.session, rows: [...rows, ...outside.rows.values()], turns: [...turns, ...outside.turns.values()],
-      removed: [...touched.removed], ...lastOf(value), from: this.from ?? value.from, missed: value.missed ?? 0, cursor,
+      removed: [...touched.removed], ...lastOf(value), queue: value.queue, from: this.from ?? value.from, missed: value.missed ?? 0, cursor,
       behind: this.behind !== null,
       seq: value.seq, savedAt: this.shared.lastGood() || this.shared.clock.now(), ...(this.replaces ? { replace: this.replaces } : {}),
     }

@@ -1,3 +1,4 @@
+import { EMPTY_QUEUE } from '../../server/contract/queue'
 import type { Row } from '../../server/contract/rows'
 import type { Transcript, Turn } from '../../server/contract/session'
 import { PAGE_ROWS, type PageRecord } from '../cache/schema'
@@ -12,7 +13,7 @@ export function transcriptOf(record: PageRecord): Transcript {
   const { rows, turns } = record
   return {
     session: record.head, deleted: false, turns: new Map(turns.map((turn) => [turn.id, turn])), rows: new Map(rows.map((row) => [row.id, row])),
-    order: rows.map((row) => row.id), seq: record.seq, from: record.rowsFrom, missed: record.seq,
+    order: rows.map((row) => row.id), queue: record.queue ?? EMPTY_QUEUE, seq: record.seq, from: record.rowsFrom, missed: record.seq,
   }
 }
 

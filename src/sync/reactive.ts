@@ -1,5 +1,7 @@
 import { batch, createEffect, createSignal, onCleanup, untrack, type Accessor } from 'solid-js'
 import type { Approval } from '../../server/contract/approvals'
+import type { Queue } from '../../server/contract/queue'
+import type { Clarify, Secret } from '../../server/contract/questions'
 import type { Row } from '../../server/contract/rows'
 import { lastRun, type Run, type SessionHead } from '../../server/contract/session'
 import type { ChatList, Connection, OpenChat, Sync } from './port'
@@ -20,6 +22,9 @@ export function createChatList(sync: Sync): Accessor<ChatList> {
 
 /** A question of a run that waits for a person, with the row it stands on. */
 export type OpenApproval = Approval & { state: 'open' }
+export type OpenClarify = Clarify & { state: 'open' }
+export type OpenSecret = Secret & { state: 'open' }
+export type OpenQuestion = { kind: 'approval'; asked: OpenApproval } | { kind: 'clarify'; asked: OpenClarify } | { kind: 'secret'; asked: OpenSecret }
 
 /**
  * What the frame around a transcript shows of an open chat. Each is a signal that moves only when its own facts do: growing text moves
@@ -34,7 +39,11 @@ export interface ChatFacts {
   /** The live run, or the last one. */
   run: Accessor<Run | null>
   /** Oldest first. */
+  questions: Accessor<OpenQuestion[]>
+  /** The permissions among them. */
   approvals: Accessor<OpenApproval[]>
+  /** The waiting messages; the same object until one of them changed. */
+  queue: Accessor<Queue>
   /** No question was asked in it yet. */
   empty: Accessor<boolean>
 }
@@ -60,24 +69,28 @@ export function createOpenChat(sync: Sync, session: Accessor<string | null>): Ac
 }
 
 function factsOf(chat: OpenChat): [ChatFacts, () => void] {
-  const open = new Map<string, OpenApproval>()
+  const open = new Map<string, OpenQuestion>()
   const [state, setState] = createSignal(chat.state())
   const [freshness, setFreshness] = createSignal(chat.freshness())
   const [savedAt, setSavedAt] = createSignal(chat.savedAt())
   const [head, setHead] = createSignal(chat.value().session, { equals: false })
   const [run, setRun] = createSignal<Run | null>(null, { equals: false })
+  const [questions, setQuestions] = createSignal<OpenQuestion[]>([])
   const [approvals, setApprovals] = createSignal<OpenApproval[]>([])
+  const [queue, setQueue] = createSignal(chat.value().queue)
   const [empty, setEmpty] = createSignal(true)
 
   const look = (row: Row | undefined, id: string): boolean => {
-    const asked = row && 'approval' in row ? row.approval : undefined
-    if (asked?.state === 'open') {
-      open.set(id, asked)
-      return true
-    }
-    return open.delete(id)
+    const asked = row && questionOf(row)
+    if (!asked) return open.delete(id)
+    open.set(id, asked)
+    return true
   }
-  const publish = () => setApprovals([...open.values()].sort((a, b) => a.raisedAt - b.raisedAt || (a.id < b.id ? -1 : 1)))
+  const publish = () => {
+    const all = [...open.values()].sort(({ asked: a }, { asked: b }) => a.raisedAt - b.raisedAt || (a.id < b.id ? -1 : 1))
+    setQuestions(all)
+    setApprovals(all.flatMap((one) => (one.kind === 'approval' ? [one.asked] : [])))
+  }
   const newest = (): Run | null => {
     const value = chat.value()
     for (let at = value.order.length - 1; at >= 0; at--) {
@@ -94,6 +107,7 @@ function factsOf(chat: OpenChat): [ChatFacts, () => void] {
     publish()
     setHead(value.session)
     setRun(newest())
+    setQueue(value.queue)
     setEmpty(value.order.length === 0 && value.from === '')
   }
   const readState = () => {
@@ -111,6 +125,7 @@ function factsOf(chat: OpenChat): [ChatFacts, () => void] {
       }
       const { touched } = news
       if (touched.head) setHead(chat.value().session)
+      setQueue(chat.value().queue)
       if (touched.turns.size || touched.removed.size) setRun(newest())
       if (touched.rows.size || touched.removed.size) {
         let moved = false
@@ -121,5 +136,14 @@ function factsOf(chat: OpenChat): [ChatFacts, () => void] {
       }
     }),
   )
-  return [{ chat, state, freshness, savedAt, head, run, approvals, empty }, stop]
+  return [{ chat, state, freshness, savedAt, head, run, questions, approvals, queue, empty }, stop]
+}
+
+/** What a row asks, while it is open. */
+function questionOf(row: Row): OpenQuestion | undefined {
+  if (row.kind !== 'tool' && row.kind !== 'question') return undefined
+  if (row.approval?.state === 'open') return { kind: 'approval', asked: row.approval }
+  if (row.kind === 'tool') return undefined
+  if (row.clarify?.state === 'open') return { kind: 'clarify', asked: row.clarify }
+  return row.secret?.state === 'open' ? { kind: 'secret', asked: row.secret } : undefined
 }

@@ -1,4 +1,5 @@
 import type { ListEntry } from '../../server/contract/listing'
+import { EMPTY_QUEUE } from '../../server/contract/queue'
 import type { Transcript } from '../../server/contract/session'
 import type { ChatList, ChatNews, Connection, OpenChat, Sync } from '../../src/sync/port'
 

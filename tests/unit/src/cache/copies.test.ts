@@ -3,12 +3,14 @@ import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
 import { deleteDB, openDB } from 'idb'
 import { beforeEach, expect, test } from 'vitest'
+import { EMPTY_QUEUE } from '../../../../server/contract/queue'
 import type { Row } from '../../../../server/contract/rows'
 import type { SessionHead } from '../../../../server/contract/session'
 import type { ChatSave, Copies } from '../../../../src/cache/port'
 import { unheld } from '../../../../src/cache/held'
-import { COPY_VERSION, copyName } from '../../../../src/cache/schema'
+import { COPY_VERSION, copyName, type CopySchema } from '../../../../src/cache/schema'
 import { openShelf } from '../../../../src/cache/shelf'
+import { transcriptOf } from '../../../../src/sync/page-record'
 import { FakeTimers } from '../../../support/fake-timers'
 
 let timers: FakeTimers
@@ -22,7 +24,7 @@ const row = (n: number, seq: number, text = ''): Row => ({ id: `row_${n}`, kind:
 const head = { id: 'ses_a', title: 'A' } as SessionHead
 
 function save(rows: Row[], seq: number, more: Partial<ChatSave> = {}): ChatSave {
-  return { session: 'ses_a', head, rows, turns: [], removed: [], last: rows, lastFrom: '', lastTurns: [], from: '', missed: 0, cursor: String(seq), behind: false, seq, savedAt: 1, ...more }
+  return { session: 'ses_a', head, rows, turns: [], removed: [], last: rows, lastFrom: '', lastTurns: [], queue: EMPTY_QUEUE, from: '', missed: 0, cursor: String(seq), behind: false, seq, savedAt: 1, ...more }
 }
 async function texts(copies: Copies): Promise<string[]> {
   const found = await copies.before('ses_a', '\uffff', 100)
@@ -41,6 +43,22 @@ test('the store that was opened last is known at the next start', async () => {
   await shelf().open('one')
   await shelf().open('two')
   expect(await shelf().last()).toBe('two')
+})
+
+test('the waiting messages are kept whole with the chat, and a copy of a build that knew of none stays readable', async () => {
+  const copies = await shelf().open('one')
+  const queue = { items: [{ id: 'que_1', text: 'Then prune', addedAt: 1, by: 'person' as const }], seq: 2 }
+  await copies.saveChat(save([row(1, 1, 'a')], 2, { queue }))
+  const held = await copies.page('ses_a')
+  expect(held.ok && held.value && transcriptOf(held.value).queue).toEqual(queue)
+  copies.close()
+  const database = await openDB<CopySchema>(copyName('one', 'local', 'default'))
+  const { queue: _, ...old } = (await database.get('pages', 'ses_a'))!
+  await database.put('pages', old)
+  database.close()
+  const again = await shelf().open('one')
+  const found = await again.page('ses_a')
+  expect(found.ok && found.value && transcriptOf(found.value)).toMatchObject({ queue: { items: [] }, order: ['row_1'] })
 })
 
 test('a tab that is behind writes nothing over what a newer one wrote', async () => {

@@ -1,7 +1,8 @@
 import { createRoot, createSignal } from 'solid-js'
 import { describe, expect, test } from 'vitest'
+import { untouched } from '../../../../server/contract/fold'
 import type { Approval } from '../../../../server/contract/approvals'
-import type { ToolRow } from '../../../../server/contract/rows'
+import type { Row, ToolRow } from '../../../../server/contract/rows'
 import type { Run, Transcript, Turn } from '../../../../server/contract/session'
 import { createOpenChat, type ChatFacts } from '../../../../src/sync/reactive'
 import { emptyValue, makeFakeSync } from '../../../support/fake-sync'
@@ -17,13 +18,13 @@ function tool(id: string, approval?: Approval): ToolRow {
 }
 const open = (id: string, row: string, raisedAt: number): Approval => ({ id, row, run: 'run_1', raisedAt, state: 'open', action: 'Do it', tool: 'shell', choices: [] })
 const touched = (rows: string[], part: { turns?: string[]; grew?: [string, string][]; removed?: string[] } = {}) =>
-  ({ type: 'touched', touched: { head: false, turns: new Set(part.turns), rows: new Set(rows), grew: new Map(part.grew), removed: new Set(part.removed) } }) as const
+  ({ type: 'touched', touched: { ...untouched(), turns: new Set(part.turns), rows: new Set(rows), grew: new Map(part.grew), removed: new Set(part.removed) } }) as const
 
 function rig() {
   const sync = makeFakeSync()
   const value: Transcript = emptyValue()
   sync.chat('ses_1').set({ value })
-  const put = (row: ToolRow) => {
+  const put = (row: Row) => {
     if (!value.rows.has(row.id)) value.order.push(row.id)
     value.rows.set(row.id, row)
   }
@@ -66,6 +67,33 @@ describe('an open chat as signals', () => {
     it.value.turns.set('trn_1', turn('settled'))
     it.chat.tell(touched([], { turns: ['trn_1'] }))
     expect(of(it.facts).run()?.state).toBe('settled')
+    it.dispose()
+  })
+
+  test('every kind of question is told, oldest first, and leaves when it is answered', () => {
+    const it = rig()
+    it.put(tool('row_a', open('apr_a', 'row_a', 3)))
+    const asked = { id: 'clr_1', row: 'row_b', run: 'run_1', raisedAt: 1, question: 'Gross or net?', choices: ['Gross', 'Net'], free: true }
+    const base = { n: 2, turn: 'trn_1', run: 'run_1', seq: 2, at: 1, state: 'live' as const, kind: 'question' as const, text: '' }
+    it.put({ ...base, id: 'row_b', pos: '12', clarify: { ...asked, state: 'open' } })
+    it.put({ ...base, id: 'row_c', pos: '13', secret: { id: 'sec_1', row: 'row_c', run: 'run_1', raisedAt: 2, kind: 'sudo', prompt: 'Password', state: 'open' } })
+    it.open()
+    expect(of(it.facts).questions().map((one) => [one.kind, one.asked.id])).toEqual([['clarify', 'clr_1'], ['secret', 'sec_1'], ['approval', 'apr_a']])
+    it.put({ ...base, id: 'row_b', pos: '12', clarify: { ...asked, state: 'answered', answer: 'Net', answeredAt: 4 } })
+    it.chat.tell(touched(['row_b']))
+    expect(of(it.facts).questions().map((one) => one.kind)).toEqual(['secret', 'approval'])
+    it.dispose()
+  })
+
+  test('the waiting messages are told when one of them changed, and only then', () => {
+    const it = rig()
+    it.open()
+    const none = of(it.facts).queue()
+    it.chat.tell(touched([], { grew: [['row_a', 'more']] }))
+    expect(of(it.facts).queue()).toBe(none)
+    it.value.queue = { items: [{ id: 'que_1', text: 'Then prune', addedAt: 1, by: 'person' }], seq: 9 }
+    it.chat.tell(touched([]))
+    expect(of(it.facts).queue().items.map((item) => item.text)).toEqual(['Then prune'])
     it.dispose()
   })
 

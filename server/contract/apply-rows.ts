@@ -1,8 +1,7 @@
-import type { ApprovalState } from './approvals'
 import type { EventOf } from './events'
 import { insertRow, removeRows } from './order'
 import { present } from './present'
-import type { QuestionRow, Row, RowBase, ToolHead, ToolRow } from './rows'
+import type { Row, RowBase, SteerRow, ToolHead } from './rows'
 import type { Transcript } from './session'
 import type { Touched } from './touched'
 
@@ -10,7 +9,6 @@ import type { Touched } from './touched'
  * Effects of row events on the value. Each answers false when the event does not fit what is held, and has then changed nothing:
  * the reader has missed something. A part that is newer than the event (`seq`) is left as it is.
  */
-type RowEvent = EventOf<'row.grew' | 'row.cut' | 'row.changed' | 'row.closed' | 'approval.raised' | 'approval.decided' | 'approval.retired'>
 
 export function openRow(value: Transcript, event: EventOf<'row.opened'>, touched: Touched): boolean {
   if (value.rows.has(event.row)) return event.seq <= value.rows.get(event.row)!.seq
@@ -28,12 +26,15 @@ function rowOf(event: EventOf<'row.opened'>): Row {
   } as RowBase)
   if (event.kind === 'tool') return { ...base, kind: 'tool', tool: present(event.tool) }
   if (event.kind === 'notice') return { ...base, kind: 'notice', notice: present(event.notice) }
+  if (event.kind === 'plan') return { ...base, kind: 'plan', plan: event.plan.map((entry) => present(entry)) }
+  // Its id comes with `steer.accepted`, which stands in the same append.
+  if (event.kind === 'steer') return { ...base, kind: 'steer', steer: { id: '', state: 'accepted' } }
   return { ...base, kind: event.kind }
 }
 
 /** Text is joined by `+` and only its length is read: an engine keeps the pieces and joins them when somebody reads. */
 export function growRow(value: Transcript, event: EventOf<'row.grew'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
+  return changeHeld(value, event, (row) => {
     if (row.state !== 'live' || row.text.length !== event.at0) return null
     touched.grew.set(row.id, event.text)
     return { ...row, text: row.text + event.text }
@@ -41,7 +42,7 @@ export function growRow(value: Transcript, event: EventOf<'row.grew'>, touched: 
 }
 
 export function cutRow(value: Transcript, event: EventOf<'row.cut'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
+  return changeHeld(value, event, (row) => {
     if (row.text.length < event.keep) return null
     touched.rows.add(row.id)
     return { ...row, text: row.text.slice(0, event.keep) }
@@ -49,7 +50,7 @@ export function cutRow(value: Transcript, event: EventOf<'row.cut'>, touched: To
 }
 
 export function changeRow(value: Transcript, event: EventOf<'row.changed'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
+  return changeHeld(value, event, (row) => {
     if (row.kind !== 'tool') return null
     touched.rows.add(row.id)
     return { ...row, tool: patchedTool(row.tool, event.tool) }
@@ -57,7 +58,7 @@ export function changeRow(value: Transcript, event: EventOf<'row.changed'>, touc
 }
 
 export function closeRow(value: Transcript, event: EventOf<'row.closed'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
+  return changeHeld(value, event, (row) => {
     if (row.state !== 'live') return null
     touched.rows.add(row.id)
     const closed = { ...row, state: event.state, duration: event.duration }
@@ -65,26 +66,46 @@ export function closeRow(value: Transcript, event: EventOf<'row.closed'>, touche
   })
 }
 
-export function raiseApproval(value: Transcript, event: EventOf<'approval.raised'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
-    if (!asks(row) || row.state !== 'live' || row.approval?.state === 'open') return null
+export function replacePlan(value: Transcript, event: EventOf<'plan.replaced'>, touched: Touched): boolean {
+  return changeHeld(value, event, (row) => {
+    if (row.kind !== 'plan') return null
     touched.rows.add(row.id)
-    return { ...row, approval: { ...present(event.request), state: 'open', id: event.approval, row: row.id, run: event.run, raisedAt: event.at } }
+    return { ...row, plan: event.plan.map((entry) => present(entry)) }
   })
 }
 
-/** An answer that did not reach the agent is retired after it was decided (spec/log.md §9); nothing follows a retirement. */
-export function endApproval(value: Transcript, event: EventOf<'approval.decided'> | EventOf<'approval.retired'>, touched: Touched): boolean {
-  return change(value, event, (row) => {
-    if (!asks(row) || row.approval?.id !== event.approval || row.approval.state === 'retired') return null
-    if (event.type === 'approval.decided' && row.approval.state !== 'open') return null
+/** A word into a run ends once: as delivered or as given back. */
+export function changeSteer(value: Transcript, event: EventOf<'steer.accepted' | 'steer.delivered' | 'steer.returned'>, touched: Touched): boolean {
+  return changeHeld(value, event, (row) => {
+    if (row.kind !== 'steer' || row.steer.state !== 'accepted' || row.steer.id !== (event.type === 'steer.accepted' ? '' : event.steer)) return null
     touched.rows.add(row.id)
-    const end: ApprovalState =
-      event.type === 'approval.decided'
-        ? { state: 'decided', choice: event.choice, kind: event.kind, by: event.by, decidedAt: event.at }
-        : { state: 'retired', why: event.why }
-    return { ...row, approval: { ...row.approval, ...end } }
+    return { ...row, steer: steerAfter(event) }
   })
+}
+
+function steerAfter(event: EventOf<'steer.accepted' | 'steer.delivered' | 'steer.returned'>): SteerRow['steer'] {
+  if (event.type === 'steer.accepted') return { id: event.steer, state: 'accepted' }
+  if (event.type === 'steer.delivered') return { id: event.steer, state: 'delivered', evidence: event.evidence }
+  return { id: event.steer, state: 'returned', to: event.to, ...(event.item === undefined ? {} : { item: event.item }) }
+}
+
+/** Whether rows that a re-attached run names may be re-opened by it: they are closed and of its turn. What a part does not hold is not for it to judge. */
+export function reopenable(value: Transcript, { turn, reopens = [], seq }: EventOf<'run.started'>): boolean {
+  return reopens.every((id) => {
+    const row = value.rows.get(id)
+    if (!row) return value.from !== ''
+    return row.turn === turn && row.kind !== 'user' && (row.state !== 'live' || seq <= row.seq)
+  })
+}
+
+/** They are live again and belong to the new run (spec/log.md §3, §9). */
+export function reopenRows(value: Transcript, event: EventOf<'run.started'>, touched: Touched): void {
+  for (const id of event.reopens ?? []) {
+    changeHeld(value, { row: id, seq: event.seq }, ({ duration: _, ...row }) => {
+      touched.rows.add(id)
+      return { ...row, state: 'live', run: event.run } as Row
+    })
+  }
 }
 
 /** Rows leave, and with them the turns that have none left. The head's count is the business of the caller. */
@@ -102,7 +123,8 @@ export function outside(value: Transcript, seq: number): true {
   return true
 }
 
-function change(value: Transcript, event: RowEvent, next: (row: Row) => Row | null): boolean {
+/** A new row in place of the held one, unless that is newer than the event. `next` answers null when the event does not fit. */
+export function changeHeld(value: Transcript, event: { row: string; seq: number }, next: (row: Row) => Row | null): boolean {
   const row = value.rows.get(event.row)
   if (!row) return value.from !== '' && outside(value, event.seq)
   if (event.seq <= row.seq) return true
@@ -111,10 +133,6 @@ function change(value: Transcript, event: RowEvent, next: (row: Row) => Row | nu
   changed.seq = event.seq
   value.rows.set(row.id, changed)
   return true
-}
-
-function asks(row: Row): row is ToolRow | QuestionRow {
-  return row.kind === 'tool' || row.kind === 'question'
 }
 
 /** What a change of a tool row makes of its head. */

@@ -1,4 +1,4 @@
-import { outside } from './apply-rows'
+import { outside, reopenable, reopenRows } from './apply-rows'
 import type { EventOf } from './events'
 import { insertRow } from './order'
 import { present } from './present'
@@ -6,7 +6,7 @@ import type { Run, SessionHead, Transcript, Turn } from './session'
 import type { Touched } from './touched'
 
 /** Effects of events of the head, turns and runs; same promise as in `apply-rows.ts`. */
-type RunEvent = EventOf<'usage.reported' | 'run.stopping' | 'run.settled'>
+type RunEvent = EventOf<'run.bound' | 'usage.reported' | 'run.stopping' | 'run.settled'>
 
 export function createSession(value: Transcript, event: EventOf<'session.created'>, touched: Touched): boolean {
   if (value.session) return event.seq <= value.session.seq
@@ -19,19 +19,29 @@ export function createSession(value: Transcript, event: EventOf<'session.created
   return true
 }
 
-/** `patch` is made from the head only when the event is newer than it. */
-export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>): void {
+/** `patch` is made from the head only when the event is newer than it; the field `drop` leaves the head then. */
+export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>, drop?: 'approvals' | 'foreign'): void {
   const head = value.session!
   if (seq <= head.seq) return
-  value.session = { ...head, ...present(patch(head)), seq }
+  const next = { ...head, ...present(patch(head)), seq }
+  if (drop) delete next[drop]
+  value.session = next
   touched.head = true
 }
 
 export function changeSession(value: Transcript, event: EventOf<'session.changed'>, touched: Touched): boolean {
   changeHead(value, event.seq, touched, () => {
-    const { title, titleBy, workspace, model, pinned, archived } = event
-    return { title, titleBy, workspace, model, pinned, archived } as Partial<SessionHead>
-  })
+    const { title, titleBy, workspace, model, pinned, archived, approvals } = event
+    return { title, titleBy, workspace, model, pinned, archived, ...(approvals === 'all' ? { approvals } : {}) } as Partial<SessionHead>
+    // To ask is the rule, and what is the rule is not said.
+  }, event.approvals === 'ask' ? 'approvals' : undefined)
+  return true
+}
+
+/** Another agent does not know the session of the one before it. */
+export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touched: Touched): boolean {
+  const { agent, foreign, why } = event
+  changeHead(value, event.seq, touched, () => ({ agent, foreign }) as Partial<SessionHead>, why === 'changed' && foreign === undefined ? 'foreign' : undefined)
   return true
 }
 
@@ -54,15 +64,20 @@ export function admitTurn(value: Transcript, event: EventOf<'turn.admitted'>, to
 export function startRun(value: Transcript, event: EventOf<'run.started'>, touched: Touched): boolean {
   const { run: id, turn, generation, attempt, cause, agent, model, at } = event
   // Its rows will stand at the end, so a part needs the turn too, even where all that the turn had lies before the part.
-  if (!value.turns.has(turn)) return false
+  if (!value.turns.has(turn) || !reopenable(value, event)) return false
   const fits = changeTurn(value, event, touched, (held) => {
     if (held.runs.some((run) => run.id === id)) return null
     const run: Run = { id, turn, generation, attempt, cause, agent, model, startedAt: at, state: 'running' }
     return { ...held, runs: [...held.runs, run] }
   })
+  if (fits) reopenRows(value, event, touched)
   // A re-attached run is upkeep after our own restart: it does not make the chat newer.
   if (fits && cause !== 'reattached') changeHead(value, event.seq, touched, () => ({ lastAt: at }))
   return fits
+}
+
+export function bindRun(value: Transcript, event: EventOf<'run.bound'>, touched: Touched): boolean {
+  return changeRun(value, event, touched, (run) => ({ ...run, bound: present({ foreign: event.foreign, counters: event.counters } as NonNullable<Run['bound']>) }))
 }
 
 export function reportUsage(value: Transcript, event: EventOf<'usage.reported'>, touched: Touched): boolean {

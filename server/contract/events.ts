@@ -79,7 +79,7 @@ export interface EventPayloads {
 }
 
 export type EventType = keyof EventPayloads
-export type EventOf<T extends EventType> = Envelope & { type: T } & EventPayloads[T]
+export type EventOf<T extends EventType> = T extends EventType ? Envelope & { type: T } & EventPayloads[T] : never
 export type Event = { [T in EventType]: EventOf<T> }[EventType]
 
 /** An event before its session, `seq` and `at` are known. */

@@ -1,5 +1,7 @@
-import { admitTurn, changeHead, changeSession, createSession, reportUsage, settleRun, startRun, stopRun } from './apply-runs'
-import { changeRow, closeRow, cutRow, endApproval, growRow, openRow, raiseApproval, retractRows } from './apply-rows'
+import { endQuestion, raiseQuestion } from './apply-questions'
+import { changeQueue } from './apply-queue'
+import { changeRow, changeSteer, closeRow, cutRow, growRow, openRow, replacePlan, retractRows } from './apply-rows'
+import { admitTurn, bindAgent, bindRun, changeHead, changeSession, createSession, reportUsage, settleRun, startRun, stopRun } from './apply-runs'
 import type { Event } from './events'
 import { EMPTY_QUEUE } from './queue'
 import type { Transcript } from './session'
@@ -51,13 +53,11 @@ export function fold(value: Transcript, events: Iterable<Event>): Transcript {
 function take(value: Transcript, event: Event, touched: Touched): boolean {
   switch (event.type) {
     case 'session.created': return createSession(value, event, touched)
-    case 'agent.bound': {
-      changeHead(value, event.seq, touched, () => ({ agent: event.agent }))
-      return true
-    }
+    case 'agent.bound': return bindAgent(value, event, touched)
     case 'session.changed': return changeSession(value, event, touched)
     case 'turn.admitted': return admitTurn(value, event, touched)
     case 'run.started': return startRun(value, event, touched)
+    case 'run.bound': return bindRun(value, event, touched)
     case 'row.opened': {
       if (!openRow(value, event, touched)) return false
       if (event.kind === 'answer') changeHead(value, event.seq, touched, (head) => ({ count: head.count + 1 }))
@@ -67,9 +67,25 @@ function take(value: Transcript, event: Event, touched: Touched): boolean {
     case 'row.cut': return cutRow(value, event, touched)
     case 'row.changed': return changeRow(value, event, touched)
     case 'row.closed': return closeRow(value, event, touched)
-    case 'approval.raised': return raiseApproval(value, event, touched)
+    case 'approval.raised':
+    case 'clarify.raised':
+    case 'secret.raised': return raiseQuestion(value, event, touched)
     case 'approval.decided':
-    case 'approval.retired': return endApproval(value, event, touched)
+    case 'approval.retired':
+    case 'clarify.answered':
+    case 'clarify.retired':
+    case 'secret.answered':
+    case 'secret.retired': return endQuestion(value, event, touched)
+    case 'steer.accepted':
+    case 'steer.delivered':
+    case 'steer.returned': return changeSteer(value, event, touched)
+    case 'plan.replaced': return replacePlan(value, event, touched)
+    case 'queue.added':
+    case 'queue.changed':
+    case 'queue.moved':
+    case 'queue.combined':
+    case 'queue.removed':
+    case 'queue.taken': return changeQueue(value, event, touched)
     case 'usage.reported': return reportUsage(value, event, touched)
     case 'run.stopping': return stopRun(value, event, touched)
     case 'run.settled': return settleRun(value, event, touched)
@@ -88,6 +104,8 @@ function leave(value: Transcript, touched: Touched): boolean {
   for (const id of value.rows.keys()) touched.removed.add(id)
   for (const id of value.turns.keys()) touched.removed.add(id)
   touched.head = true
+  touched.queue = value.queue.items.length > 0
+  value.queue = EMPTY_QUEUE
   value.session = null
   value.deleted = true
   value.rows.clear()

@@ -1,4 +1,5 @@
 import { compareRows, insertRow, removeRows } from './order'
+import { EMPTY_QUEUE } from './queue'
 import type { Row } from './rows'
 import type { Transcript, Turn } from './session'
 import { untouched, type Touched } from './touched'
@@ -31,12 +32,15 @@ function replace(value: Transcript, changes: Changes): Merged {
   for (const id of value.turns.keys()) if (!turns.has(id)) touched.removed.add(id)
   for (const row of changes.rows) if (reset || value.rows.get(row.id)?.seq !== row.seq) touched.rows.add(row.id)
   for (const turn of changes.turns) if (reset || value.turns.get(turn.id)?.seq !== turn.seq) touched.turns.add(turn.id)
+  const queue = changes.queue ?? EMPTY_QUEUE
   touched.head = reset || value.session?.seq !== changes.session.seq
+  touched.queue = reset ? value.queue.items.length + queue.items.length > 0 : value.queue.seq !== queue.seq
   value.session = changes.session
   value.deleted = false
   value.turns = turns
   value.rows = rows
   value.order = [...rows.values()].sort(compareRows).map((row) => row.id)
+  value.queue = queue
   value.seq = changes.seq
   value.from = changes.from
   delete value.missed
@@ -79,7 +83,12 @@ function takeAfter(value: Transcript, changes: Changes): Merged {
   return { state: 'applied', touched }
 }
 
+/** The head and the queue: what every answer may bring, whichever rows it holds. */
 function takeHead(value: Transcript, changes: Changes, touched: Touched): void {
+  if (changes.queue && changes.queue.seq > value.queue.seq) {
+    value.queue = changes.queue
+    touched.queue = true
+  }
   if (value.session && value.session.seq >= changes.session.seq) return
   value.session = changes.session
   touched.head = true

@@ -150,7 +150,7 @@ function opened(stream: OriginalStream, event: EventOf<'row.opened'>): OriginalF
     frames.push({
       k: 1, name: 'tool', data: { event_type: 'tool.started', name: tool.name, preview: begin(tool.target ?? tool.title ?? '', PREVIEW), args: boundedArguments(tool.args, LIVE_KEYS), tid: tool.call },
     })
-  } else if (event.kind !== 'question') {
+  } else if (event.kind === 'thought' || event.kind === 'answer') {
     stream.rows.set(event.row, { kind: event.kind })
     if (event.text) frames.push(speech(stream, event.kind, event.text, 1))
   }

@@ -1,6 +1,8 @@
 /** What an application changed, so that stores write and pages draw only that. */
 export interface Touched {
   head: boolean
+  /** Any of the waiting messages; the queue is written and drawn whole. */
+  queue: boolean
   /** Turns that were admitted or of which a run changed. */
   turns: Set<string>
   /** Opened or changed rows. */
@@ -12,12 +14,13 @@ export interface Touched {
 }
 
 export function untouched(): Touched {
-  return { head: false, turns: new Set(), rows: new Set(), grew: new Map(), removed: new Set() }
+  return { head: false, queue: false, turns: new Set(), rows: new Set(), grew: new Map(), removed: new Set() }
 }
 
 /** Joins what a later application touched into what earlier ones did, so that a batch is drawn or written once. */
 export function addTouched(into: Touched, later: Touched): void {
   into.head ||= later.head
+  into.queue ||= later.queue
   for (const id of later.turns) {
     into.turns.add(id)
     into.removed.delete(id)

@@ -17,7 +17,7 @@ export function changeQueue(value: Transcript, event: QueueEvent, touched: Touch
 }
 
 /** Costs the length of the queue, which is bounded (`QUEUE_LIMIT`). Null when the event names an item that does not wait. */
-function itemsAfter(items: readonly QueueItem[], event: QueueEvent): QueueItem[] | null {
+export function itemsAfter(items: readonly QueueItem[], event: QueueEvent): QueueItem[] | null {
   const held = (id: string): QueueItem | undefined => items.find((item) => item.id === id)
   switch (event.type) {
     case 'queue.added': {

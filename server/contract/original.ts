@@ -125,7 +125,7 @@ function told(stream: OriginalStream, event: Exclude<Event, EventOf<'run.started
     case 'approval.raised': {
       stream.open.add(event.approval)
       const approval: Approval = { ...event.request, state: 'open', id: event.approval, row: event.row, run: event.run, raisedAt: event.at }
-      return [{ k: 0, name: 'approval', data: { ...pendingApproval(approval, stream.open.size) } }]
+      return [{ k: 0, name: 'approval', data: { ...pendingApproval(stream.session, approval, stream.open.size) } }]
     }
     case 'approval.decided':
     case 'approval.retired': {

@@ -53,6 +53,8 @@ export interface Problem {
   session_id?: string
   profile?: string
   active_stream_id?: string
+  /** The question that was answered is over: its card goes, and what was typed comes back to the person. */
+  stale?: true
 }
 
 /** Thrown inside the server; the HTTP edge turns it into a `Problem` with its status. */

@@ -19,6 +19,11 @@ const name = z.optional(z.nullable(z.string().check(z.maxLength(300))))
 /** Which model: the id alone, or with the id of its connection. */
 const model = { model: name, model_provider: name }
 const none = z.object({})
+const item = z.string().check(z.minLength(1), z.maxLength(200))
+const items = z.array(item).check(z.minLength(1), z.maxLength(200))
+const attachments = z.optional(z.array(z.unknown()))
+/** A flag of a JSON body; the original's clients also send it as text or number. */
+const yes = z.optional(z.nullable(z.union([z.boolean(), z.enum(['0', '1', 'true', 'false']), z.literal(0), z.literal(1)])))
 
 export const inputs = {
   'GET /health': z.object({ deep: flag }),
@@ -32,13 +37,32 @@ export const inputs = {
   'POST /api/session/update': z.object({ session_id, workspace: maybe, ...model }),
   'POST /api/session/delete': z.object({ session_id }),
   'POST /api/chat/start': z.object({
-    session_id, message: text, retry: text, ...model, workspace: maybe, profile: maybe, attachments: z.optional(z.array(z.unknown())), key,
+    session_id, message: text, retry: text, ...model, workspace: maybe, profile: maybe, attachments, key,
   }),
   'GET /api/chat/stream': z.object({ stream_id, after_event_id: text, after_seq: text, replay: text, cursor: text }),
   'GET /api/chat/stream/status': z.object({ stream_id }),
   'GET /api/chat/cancel': z.object({ stream_id }),
+  'POST /api/chat/steer': z.object({ session_id, text: z.string(), key }),
+  'GET /api/chat/queue': z.object({ session_id }),
+  'POST /api/chat/queue': z.object({ session_id, message: text, attachments, before: maybe, key }),
+  'POST /api/chat/queue/change': z.object({ session_id, item, message: text, attachments }),
+  'POST /api/chat/queue/move': z.object({ session_id, item, before: maybe }),
+  'POST /api/chat/queue/combine': z.object({ session_id, items }),
+  'POST /api/chat/queue/remove': z.object({ session_id, item: z.optional(item), items: z.optional(items) }),
+  'POST /api/chat/queue/send': z.object({ session_id, item, stop: yes }),
   'GET /api/approval/pending': z.object({ session_id }),
-  'POST /api/approval/respond': z.object({ session_id, choice: z.string(), approval_id: maybe }),
+  'GET /api/approval/stream': z.object({ session_id }),
+  'POST /api/approval/respond': z.object({ session_id, choice: maybe, choice_id: maybe, approval_id: maybe, yolo: yes }),
+  'GET /api/session/yolo': z.object({ session_id }),
+  'POST /api/session/yolo': z.object({ session_id, enabled: z.union([z.boolean(), z.enum(['0', '1', 'true', 'false']), z.literal(0), z.literal(1)]) }),
+  'GET /api/clarify/pending': z.object({ session_id }),
+  'GET /api/clarify/stream': z.object({ session_id }),
+  'POST /api/clarify/respond': z.object({ session_id, response: maybe, answer: maybe, choice: maybe, clarify_id: maybe }),
+  'GET /api/secret/pending': z.object({ session_id }),
+  'POST /api/secret/respond': z.object({ session_id, secret_id: z.string().check(z.minLength(1)), value: maybe, cancel: yes }),
+  'POST /api/session/read': z.object({ session_id, seq: z.number().check(z.int(), z.gte(0)) }),
+  'GET /api/session/stream': z.object({ session_id, known_count: z.optional(z.string()) }),
+  'GET /api/sessions/events': none,
   'GET /api/events': z.object({ session_id: z.optional(session_id), after: cursor }),
   'GET /api/models': z.object({ freshness: z.optional(z.enum(['session_visit'])) }),
   'GET /api/providers': none,

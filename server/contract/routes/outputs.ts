@@ -1,7 +1,7 @@
 import type { AgentKind } from '../session'
 import type { Changes, ListChanges } from '../wire'
 import type { ModelsAnswer, ModelsStatus, ProbeAnswer, ProvidersAnswer, SetupAnswer } from '../models'
-import type { CompactSession, FullSession, PendingApproval } from './shapes'
+import type { CompactSession, FullSession, PendingApproval, PendingClarify, PendingSecret, QueuedMessage } from './shapes'
 
 /** What `GET /health` says. `checks` only with `deep=1`. */
 export interface Health {
@@ -38,8 +38,19 @@ export interface ChatStarted {
 
 export interface StreamStatus { active: boolean; stream_id: string; session_id: string; replay_available: boolean; state: 'running' | 'stopping' | 'settled'; outcome?: string }
 
-/** `stale_cleared`: nothing was pending at all, so the card may go. */
-export interface ApprovalAnswered { ok: boolean; choice: string; stale_cleared?: boolean }
+/**
+ * `ok: false`: this question is not open, but another one is. `stale_cleared`: nothing was pending at all, so the card may go. `choice`: as it was asked;
+ * `choice_id`: the choice of the agent's that was taken.
+ */
+export interface ApprovalAnswered { ok: boolean; choice: string; choice_id?: string; stale_cleared?: boolean; yolo_enabled?: boolean }
+
+/** `fallback` of a steer that was not accepted, as the original names it (settlement.md §6.1). */
+export type SteerFallback = 'no_cached_agent' | 'agent_lacks_steer' | 'session_not_found' | 'not_running' | 'stream_dead' | 'steer_error' | 'gateway_steer_queued'
+/** `stream_id`: the live run, null where there is none. `steer_id`: of the row that says what became of it. */
+export interface SteerAnswer { accepted: boolean; fallback?: SteerFallback; stream_id: string | null; steer_id?: string }
+
+/** `paused`: it waits for the person, because the last run did not complete. `item`: the one that was added. */
+export interface QueueAnswer { items: QueuedMessage[]; paused: boolean; item?: string }
 
 /** One entry for each route of the table. */
 export interface Outputs {
@@ -61,8 +72,32 @@ export interface Outputs {
   'GET /api/chat/stream': never
   'GET /api/chat/stream/status': StreamStatus
   'GET /api/chat/cancel': { ok: true; cancelled: boolean; stream_id: string; session_id: string | null }
+  'POST /api/chat/steer': SteerAnswer
+  'GET /api/chat/queue': QueueAnswer
+  'POST /api/chat/queue': QueueAnswer
+  'POST /api/chat/queue/change': QueueAnswer
+  'POST /api/chat/queue/move': QueueAnswer
+  'POST /api/chat/queue/combine': QueueAnswer
+  'POST /api/chat/queue/remove': QueueAnswer
+  'POST /api/chat/queue/send': QueueAnswer
   'GET /api/approval/pending': { pending: PendingApproval | null; pending_count: number }
+  /** `text/event-stream`: `initial` and `approval`, both with what `pending` answers. */
+  'GET /api/approval/stream': never
   'POST /api/approval/respond': ApprovalAnswered
+  'GET /api/session/yolo': { yolo_enabled: boolean }
+  'POST /api/session/yolo': { ok: true; yolo_enabled: boolean }
+  'GET /api/clarify/pending': { pending: PendingClarify | null; pending_count: number }
+  /** `text/event-stream`: `initial` and `clarify`, both with what `pending` answers. */
+  'GET /api/clarify/stream': never
+  'POST /api/clarify/respond': { ok: true; response: string; clarify_id: string }
+  'GET /api/secret/pending': { pending: PendingSecret | null; pending_count: number }
+  /** `given`: false when it was refused. */
+  'POST /api/secret/respond': { ok: true; given: boolean }
+  'POST /api/session/read': { ok: true }
+  /** `text/event-stream`: `initial`, `server_turn_started`, `session-updated` (features.md §3.3). */
+  'GET /api/session/stream': never
+  /** `text/event-stream`: `sessions_changed` (features.md §3.3). */
+  'GET /api/sessions/events': never
   /** `text/event-stream`: `Frames` of `wire.ts`. */
   'GET /api/events': never
   'GET /api/models': ModelsAnswer

@@ -32,10 +32,17 @@ export interface CompactSession {
   /** Always false: a prompt stands in `messages` from its admission on. */
   has_pending_user_message: boolean
   pending_started_at: number | null
-  attention: { kind: 'approval'; count: number; severity: 'warning' } | null
+  /** Questions that wait for a person: `kind` of the oldest, `count` of all kinds. */
+  attention: Attention | null
+  /** Something has ended here that nobody has looked at. */
+  unread: boolean
+  /** Messages that wait in the queue. */
+  queued: number
   /** New beside the old: who answers in this chat. */
   agent: AgentRef | null
 }
+
+export interface Attention { kind: 'approval' | 'clarify' | 'secret'; count: number; severity: 'warning' }
 
 /** One message as the original's clients read it; made by `toMessages`. */
 export type OriginalMessage = { role: string; content: unknown } & Record<string, unknown>
@@ -61,14 +68,65 @@ export interface FullSession extends CompactSession {
 /** The head question of a session as the original's approval card reads it. */
 export interface PendingApproval {
   approval_id: string
+  session_id: string
   run_id: string
   command: string
   description: string
   pattern_key: string
   pattern_keys: string[]
-  /** Kinds that this question offers, in the original's words. */
+  /** Kinds that this question offers, in the original's words: `once`, `session`, `always`, `deny`. */
   choices: string[]
+  /** The agent's own label for the first choice of a kind, where it has one. */
+  labels: Record<string, string>
+  /** New beside the old: exactly what the agent offers. `id` is what `choice_id` takes. */
+  offered: { id: string; kind: string; label?: string; consequence?: string }[]
   allow_permanent: boolean
   risk_level?: string
+  /** After it the agent takes no answer any more; null: it waits as long as the run lives. */
+  deadline: number | null
+  requested_at: number
   pending_count: number
+}
+
+/** The head clarifying question of a session as the original's card reads it. Without a deadline `timeout_seconds` and `expires_at` are null. */
+export interface PendingClarify {
+  clarify_id: string
+  session_id: string
+  run_id: string
+  kind: 'clarify'
+  question: string
+  /** Empty: only words of one's own are asked for. */
+  choices_offered: string[]
+  /** Whether words of one's own are taken. */
+  free_text: boolean
+  requested_at: number
+  timeout_seconds: number | null
+  expires_at: number | null
+  pending_count: number
+}
+
+/** A secret that a run waits for. Its value is in no answer. */
+export interface PendingSecret {
+  secret_id: string
+  session_id: string
+  run_id: string
+  kind: 'sudo' | 'secret'
+  prompt: string
+  /** Name of the environment variable it fills. */
+  env_name: string | null
+  requested_at: number
+  timeout_seconds: number | null
+  expires_at: number | null
+  pending_count: number
+}
+
+/** A message that waits for its turn. */
+export interface QueuedMessage {
+  id: string
+  message: string
+  added_at: number
+  /** `steer`: words that a run did not take any more. */
+  by: 'person' | 'steer'
+  /** It goes next, as soon as no run is live. */
+  send?: true
 }

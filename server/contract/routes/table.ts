@@ -13,6 +13,8 @@ export interface Route {
   act?: true
   /** Answers `text/event-stream`. */
   stream?: true
+  /** The body carries a secret: its bytes are wiped once they were read, no word of it stands in an error, and it takes no key. */
+  secret?: true
 }
 
 export const routes = {
@@ -30,8 +32,27 @@ export const routes = {
   'GET /api/chat/stream': { offline: 'never', stream: true },
   'GET /api/chat/stream/status': { offline: 'never' },
   'GET /api/chat/cancel': { offline: 'never', act: true },
+  'POST /api/chat/steer': { offline: 'never', act: true },
+  'GET /api/chat/queue': { offline: 'never' },
+  'POST /api/chat/queue': { offline: 'never', act: true },
+  'POST /api/chat/queue/change': { offline: 'never', act: true },
+  'POST /api/chat/queue/move': { offline: 'never', act: true },
+  'POST /api/chat/queue/combine': { offline: 'never', act: true },
+  'POST /api/chat/queue/remove': { offline: 'never', act: true },
+  'POST /api/chat/queue/send': { offline: 'never', act: true },
   'GET /api/approval/pending': { offline: 'never' },
+  'GET /api/approval/stream': { offline: 'never', stream: true },
   'POST /api/approval/respond': { offline: 'never', act: true },
+  'GET /api/session/yolo': { offline: 'never' },
+  'POST /api/session/yolo': { offline: 'never', act: true },
+  'GET /api/clarify/pending': { offline: 'never' },
+  'GET /api/clarify/stream': { offline: 'never', stream: true },
+  'POST /api/clarify/respond': { offline: 'never', act: true },
+  'GET /api/secret/pending': { offline: 'never' },
+  'POST /api/secret/respond': { offline: 'never', act: true, secret: true },
+  'POST /api/session/read': { offline: 'never', act: true },
+  'GET /api/session/stream': { offline: 'never', stream: true },
+  'GET /api/sessions/events': { offline: 'never', stream: true },
   'GET /api/events': { offline: 'never', stream: true },
   'GET /api/models': { offline: 'copy' },
   'GET /api/providers': { offline: 'copy' },

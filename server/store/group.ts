@@ -1,5 +1,6 @@
 import { StoreFault, StoreRefusal, type Append, type Committed } from './port'
 import type { BatchAnswer } from './protocol'
+import type { ReadMark } from './write/mark'
 import type { Verdict } from './write/writer'
 
 /** Timers as parameters (law 13). */
@@ -10,12 +11,12 @@ export interface GroupOptions {
   /** How long growth waits for company, ms: 25–50 (spec/log.md §5). */
   interval: number
   /** One call at a time; resolves after the commit. */
-  commit(entries: Append[]): Promise<BatchAnswer>
-  /** Told of every committed batch in revision order, before its appends resolve. */
+  commit(entries: (Append | ReadMark)[]): Promise<BatchAnswer>
+  /** Told of every committed batch in revision order, before what it holds resolves. */
   committed(batch: Committed[], answer: BatchAnswer): void
 }
 
-interface Waiting { append: Append; resolve(committed: Committed): void; reject(error: unknown): void }
+interface Waiting { entry: Append | ReadMark; resolve(committed: Committed | null): void; reject(error: unknown): void }
 
 /**
  * Group commit. One batch is with the writer at a time. An append that is urgent goes as soon as the writer is free and takes everything that waits with it;
@@ -35,11 +36,14 @@ export class Group {
   }
 
   append(append: Append): Promise<Committed> {
-    if (this.#closed) return Promise.reject(new StoreFault('closed', 'the store is closed'))
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ append, resolve, reject })
-      if (append.urgency === 'now') this.#hurry()
-      else this.#timer ??= this.opts.timers.set(() => this.hasten(), this.opts.interval)
+    return this.#wait(append, append.urgency) as Promise<Committed>
+  }
+
+  /** False for a session that is not there. */
+  mark(mark: ReadMark): Promise<boolean> {
+    return this.#wait(mark, 'now').then(() => true, (error: unknown) => {
+      if (error instanceof StoreRefusal) return false
+      throw error
     })
   }
 
@@ -52,6 +56,15 @@ export class Group {
     this.#closed = true
     this.hasten()
     while (this.#busy) await this.#busy
+  }
+
+  #wait(entry: Append | ReadMark, urgency: Append['urgency']): Promise<Committed | null> {
+    if (this.#closed) return Promise.reject(new StoreFault('closed', 'the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject })
+      if (urgency === 'now') this.#hurry()
+      else this.#timer ??= this.opts.timers.set(() => this.hasten(), this.opts.interval)
+    })
   }
 
   #hurry(): void {
@@ -74,14 +87,14 @@ export class Group {
   async #commit(batch: Waiting[]): Promise<void> {
     let answer: BatchAnswer
     try {
-      answer = await this.opts.commit(batch.map((one) => one.append))
+      answer = await this.opts.commit(batch.map((one) => one.entry))
     } catch (error) {
       for (const one of batch) one.reject(error)
       return
     }
-    const outcomes = batch.map((one, i) => outcomeOf(one.append, answer.verdicts[i]!))
+    const outcomes = batch.map((one, i) => outcomeOf(one.entry, answer.verdicts[i]!))
     try {
-      this.opts.committed(outcomes.filter((outcome): outcome is Committed => !(outcome instanceof Error)), answer)
+      this.opts.committed(outcomes.filter((outcome): outcome is Committed => outcome !== null && !(outcome instanceof Error)), answer)
     } catch (error) {
       // A fault of the listener is nobody's refusal: what has committed resolves, and the fault is told to the process.
       queueMicrotask(() => { throw error })
@@ -99,9 +112,10 @@ export class Group {
   }
 }
 
-function outcomeOf(append: Append, verdict: Verdict): Committed | StoreRefusal | StoreFault {
+function outcomeOf(entry: Append | ReadMark, verdict: Verdict): Committed | StoreRefusal | StoreFault | null {
   if (verdict.state === 'refused') return new StoreRefusal(verdict.why, verdict.receipt)
   if (verdict.state === 'fault') return new StoreFault(verdict.kind, verdict.words)
-  const { rev, profile, entry, removed } = verdict.accepted
-  return { rev, session: append.session, profile, events: append.events, ...(entry && { entry }), ...(removed && { removed }) }
+  if (verdict.state === 'still') return null
+  const { rev, profile, entry: moved, removed } = verdict.accepted
+  return { rev, session: entry.session, profile, events: 'read' in entry ? [] : entry.events, ...(moved && { entry: moved }), ...(removed && { removed }) }
 }

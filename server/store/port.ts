@@ -26,24 +26,27 @@ export interface Store {
   changes(session: string, opts: { after: Cursor; from: string; limit: number }): Promise<Changes | null>
   /** List entries: newest by `lastAt` (paged by `before`, an entry id), or those changed since a cursor with tombstones. */
   list(opts: { profile: string; limit: number; after?: Cursor; before?: string }): Promise<ListChanges>
-  /** The log of one session from a `seq` on. */
+  /** The log of one session from a `seq` on, oldest first. Events that were pruned are not in it: their numbers are missing. */
   events(session: string, opts: { afterSeq: number; limit: number }): Promise<Event[]>
   /** Committed entries with a revision in (after, upTo], for replay to a reader. Null when part of it is not to be had (then the reader resets). */
   since(opts: { after: number; upTo: number; session?: string; profile: string; limit: number }): Promise<Committed[] | null>
   /** The highest committed revision. */
   head(): Promise<number>
   /** Finds the session and row place of a run, for the original's stream ids. */
-  run(id: string): Promise<{ session: string; startedSeq: number; run: Run } | null>
+  run(id: string): Promise<FoundRun | null>
   /** Sessions with a run that has not settled, for recovery; never scans histories. */
   unsettled(): Promise<string[]>
   /** Sessions whose queue has waiting items, for the start; never scans histories. */
   queued(): Promise<string[]>
   /**
-   * A person has seen this chat up to `seq`; never goes back. Resolves after the commit and after the feed has the moved list entry, if it moved; false for an
-   * unknown or deleted session. A mark is no event (spec/log.md §3).
+   * A person has seen this chat up to `seq`, at most its newest; never goes back. Resolves after the commit and after the feed has the moved list entry (an entry
+   * without events), if it moved; false for an unknown or deleted session. A mark is no event (spec/log.md §3).
    */
   markRead(session: string, seq: number): Promise<boolean>
-  /** Removes `row.*` events of runs that settled before `settledBefore` (server's ms), at most `limit` of them; no fold changes. How many went. */
+  /**
+   * Removes `row.*` events of runs that settled before `settledBefore` (server's ms), at most `limit` of them, those that settled first before others; no fold
+   * changes. How many went; 0: none is left. A short transaction of the writer's own: appends wait for it as for any other commit.
+   */
   prune(opts: { settledBefore: number; limit: number }): Promise<number>
   receipt(scope: ReceiptScope): Promise<Receipt | null>
   /** The model's context of a session, in order (embedded agents' own history). */
@@ -60,6 +63,9 @@ export interface Store {
   check(): Promise<{ ok: boolean; words: string }>
   close(): Promise<void>
 }
+
+/** Where a run stands. `pruned`: its `row.*` events, or the first of them, are no longer in the log; its rows are whole all the same. */
+export interface FoundRun { session: string; startedSeq: number; run: Run; pruned?: true }
 
 export interface Append {
   session: string
@@ -105,6 +111,8 @@ export interface SessionState {
   pos: string
   /** Head, queue, the last turn with all its rows: `from` is that turn's `pos`. */
   tail: Transcript
+  /** Up to which `seq` a person has seen it; absent: never. */
+  read?: number
   /** What was kept beside the questions that are open. */
   beside: { id: string; foreign: string }[]
 }

@@ -2,10 +2,12 @@ import type { Cursor } from '../contract/wire'
 import type { Append, ReceiptScope, StoreFault, StoreUnopened, ToolProcess } from './port'
 import type { Connection } from './driver'
 import { list } from './read/list'
-import { events, run, since, unsettled } from './read/log'
+import { events, queued, run, since, unsettled } from './read/log'
 import { check, context, processes, receipt } from './read/small'
 import { load } from './read/state'
 import { changes, window } from './read/window'
+import type { ReadMark } from './write/mark'
+import { prune } from './write/prune'
 import type { Verdict, Writer } from './write/writer'
 
 /** What the threads can be asked. A message is `{id, verb, args}`; its answer `{id, value}` or `{id, error}`. Verbs are plain functions of a connection, so that one table types both ends. */
@@ -20,6 +22,7 @@ export const READS = {
   since: ({ db }: Reading, opts: { after: number; upTo: number; session?: string; profile: string; limit: number }) => since(db, opts),
   run: ({ db }: Reading, id: string) => run(db, id),
   unsettled: ({ db }: Reading) => unsettled(db),
+  queued: ({ db }: Reading) => queued(db),
   receipt: ({ db }: Reading, scope: ReceiptScope, now: number) => receipt(db, scope, now),
   context: ({ db }: Reading, session: string) => context(db, session),
   processes: ({ db }: Reading) => processes(db),
@@ -30,11 +33,12 @@ export interface Writing { db: Connection; writer: Writer }
 export interface BatchAnswer { verdicts: Verdict[]; ms: number; bytes: number }
 
 export const WRITES = {
-  commit: ({ db, writer }: Writing, entries: Append[], now: number): BatchAnswer => {
+  commit: ({ db, writer }: Writing, entries: (Append | ReadMark)[], now: number): BatchAnswer => {
     const began = performance.now()
     const verdicts = writer.commit(entries, now)
     return { verdicts, ms: performance.now() - began, bytes: size(db) }
   },
+  prune: ({ db }: Writing, opts: { settledBefore: number; limit: number }) => prune(db, opts),
   noteProcess: ({ writer }: Writing, process: ToolProcess) => writer.noteProcess(process),
   forgetProcess: ({ writer }: Writing, pid: number) => writer.forgetProcess(pid),
 } as const

@@ -7,10 +7,17 @@ import type { Connection } from './driver'
  * What each table keeps (spec/log.md §1, §5): `events` is the log. `sessions`, `turns` and `rows` are the fold, each with the store's revision of
  * its last change. A row is JSON without its `seq` and text, which change often; text that a live row gained since it was last written whole stands
  * as pieces in `row_text`, so that growth never rewrites a row; text is a JSON string. `list` holds the entries of the chat list and, with `removed`, their tombstones.
+ *
+ * Since 2: `queue` holds the waiting messages alone, so asking who has any never meets a history. `beside` holds the agents' own values of open questions. `list.read` is how far a
+ * person has read. `runs.kept_from` is the `seq` behind which row events of a settled run may still stand, null once they are pruned; `sessions.pruned_rev` the highest revision that
+ * has lost an event.
  */
 export interface Migration { to: number; up(db: Connection): void }
 
-export const MIGRATIONS: readonly Migration[] = [{ to: 1, up: (db) => db.exec(FIRST) }]
+export const MIGRATIONS: readonly Migration[] = [
+  { to: 1, up: (db) => db.exec(FIRST) },
+  { to: 2, up: (db) => db.exec(SECOND) },
+]
 
 const FIRST = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -144,4 +151,40 @@ CREATE TABLE processes (
   session TEXT NOT NULL,
   run TEXT NOT NULL
 ) STRICT;
+`
+
+/** A run that settled before this step: its turn says when. A turn that was retracted does not, so its runs count from the session's last activity. */
+const SECOND = `
+ALTER TABLE sessions ADD COLUMN queue_seq INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN queue_rev INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN pruned_rev INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE queue (
+  sid INTEGER NOT NULL REFERENCES sessions,
+  id TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  rev INTEGER NOT NULL,
+  item TEXT NOT NULL,
+  PRIMARY KEY (sid, id)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE list ADD COLUMN read INTEGER;
+
+CREATE TABLE beside (
+  sid INTEGER NOT NULL REFERENCES sessions,
+  question TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (sid, question)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE runs ADD COLUMN settled_at INTEGER;
+ALTER TABLE runs ADD COLUMN kept_from INTEGER;
+ALTER TABLE runs ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET kept_from = started_seq;
+UPDATE runs SET settled_at = coalesce(
+  (SELECT json_extract(one.value, '$.settledAt') FROM turns, json_each(turns.turn, '$.runs') AS one WHERE turns.sid = runs.sid AND turns.id = runs.turn AND json_extract(one.value, '$.id') = runs.id),
+  (SELECT json_extract(sessions.head, '$.lastAt') FROM sessions WHERE sessions.sid = runs.sid),
+  0)
+WHERE id NOT IN (SELECT run FROM sessions WHERE run IS NOT NULL);
+CREATE INDEX runs_prunable ON runs (settled_at) WHERE kept_from IS NOT NULL;
 `

@@ -4,6 +4,7 @@ import { Group, type Timers } from './group'
 import type { Link } from './link'
 import type { Append, Committed, Store, StoreStats } from './port'
 import type { BatchAnswer, READS, WRITES } from './protocol'
+import type { ReadMark } from './write/mark'
 
 export interface ThreadedOptions {
   /** One more reader, for what takes long. */
@@ -52,6 +53,9 @@ export class ThreadedStore implements Store {
   head: Store['head'] = () => Promise.resolve(this.#head)
   run: Store['run'] = (id) => this.#reader.call('run', id)
   unsettled: Store['unsettled'] = () => this.#reader.call('unsettled')
+  queued: Store['queued'] = () => this.#reader.call('queued')
+  markRead: Store['markRead'] = (session, seq) => this.#group.mark({ session, read: seq })
+  prune: Store['prune'] = (opts) => this.writer.call('prune', opts)
   receipt: Store['receipt'] = (scope) => this.#reader.call('receipt', scope, this.opts.clock())
   context: Store['context'] = (session) => this.#reader.call('context', session)
   noteProcess: Store['noteProcess'] = (process) => this.writer.call('noteProcess', process)
@@ -71,7 +75,7 @@ export class ThreadedStore implements Store {
     return this.readers[this.#turn++ % this.readers.length]!
   }
 
-  async #commit(entries: Append[]): Promise<BatchAnswer> {
+  async #commit(entries: (Append | ReadMark)[]): Promise<BatchAnswer> {
     try {
       return await this.writer.call('commit', entries, this.opts.clock())
     } catch (error) {

@@ -1,7 +1,8 @@
 import type { Event } from '../../server/contract/events'
 import { addTouched, apply, emptyTranscript, fold, untouched } from '../../server/contract/fold'
 import { comparePos } from '../../server/contract/ids'
-import { entryOf, sameEntry, type ListEntry } from '../../server/contract/listing'
+import { entryOf, sameEntry, type EntryFields, type ListEntry } from '../../server/contract/listing'
+import type { Row } from '../../server/contract/rows'
 import type { SessionHead, Transcript } from '../../server/contract/session'
 import { StoreRefusal, type Append, type Committed, type ContextItem, type Receipt, type RefusalWhy, type ToolProcess } from '../../server/store/port'
 
@@ -22,9 +23,17 @@ export interface KeptSession {
   /** Revision of the last change of each row and turn. */
   revs: Map<string, number>
   retracted: Map<string, number>
+  /** Revision of the last change of the queue. */
+  queueRev: number
   entry: ListEntry | null
+  /** Up to which `seq` a person has seen it. */
+  read: number | undefined
   removed: number | null
-  started: Map<string, { seq: number; turn: string }>
+  started: Map<string, { seq: number; turn: string; settledAt?: number; pruned?: true }>
+  /** Foreign values of open questions, by the question. */
+  beside: Map<string, string>
+  /** Highest revision of which an event was pruned. */
+  prunedRev: number
   context: ContextItem[]
 }
 
@@ -85,6 +94,10 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
     kept.revs.delete(id)
     kept.retracted.set(id, rev)
   }
+  if (touched.queue) kept.queueRev = rev
+  for (const { id, foreign } of entry.beside ?? []) kept.beside.set(id, foreign)
+  const asked = openQuestions(kept.value)
+  for (const id of kept.beside.keys()) if (!asked.has(id)) kept.beside.delete(id)
   kept.context.push(...(entry.context?.add ?? []))
   kept.context = kept.context.filter((item) => item.rows.length === 0 || item.rows.some((id) => !kept.retracted.has(id)))
   kept.head = kept.value.session ?? kept.head
@@ -94,18 +107,69 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
   if (kept.value.deleted) {
     kept.log = []
     kept.context = []
+    kept.started = new Map()
     kept.entry = null
     kept.removed = rev
     kept.run = null
     committed.removed = true
-  } else if (fields && !(kept.entry && sameEntry(kept.entry, fields))) {
-    kept.entry = { ...fields, rev }
+  } else if (fields && !(kept.entry && sameEntry(withoutMark(kept.entry), fields))) {
+    kept.entry = listed(kept, fields, rev)
     committed.entry = kept.entry
   }
   disk.rev = rev
   disk.sessions.set(entry.session, kept)
   if (receipt) disk.receipts.set(receiptKey(receipt), { bodyHash: receipt.bodyHash, status: receipt.status, body: receipt.body, at: now })
   return committed
+}
+
+/** Notes up to where a session was read; null for one that is not there. Nothing has committed where the mark did not move. */
+export function commitMark(disk: ModelDisk, session: string, seq: number): { committed?: Committed } | null {
+  const kept = disk.sessions.get(session)
+  if (!kept?.entry || kept.value.deleted) return null
+  const read = Math.min(seq, kept.value.seq)
+  if (read <= (kept.read ?? 0)) return {}
+  const next = { ...kept, read }
+  next.entry = listed(next, kept.entry, ++disk.rev)
+  disk.sessions.set(session, next)
+  return { committed: { rev: disk.rev, session, profile: kept.profile, events: [], entry: next.entry } }
+}
+
+/** Removes `row.*` events of runs that settled before a time; answers how many. */
+export function pruneDisk(disk: ModelDisk, settledBefore: number, limit: number): number {
+  const due = [...disk.sessions.values()].flatMap((kept) => [...kept.started].filter(([, { settledAt }]) => settledAt !== undefined && settledAt < settledBefore).map(([id, started]) => ({ kept, id, started })))
+  due.sort((a, b) => a.started.settledAt! - b.started.settledAt!)
+  let gone = 0
+  for (const { kept, id, started } of due) {
+    const log: KeptSession['log'] = []
+    for (const one of kept.log) {
+      if (gone < limit && one.event.type.startsWith('row.') && 'run' in one.event && one.event.run === id) {
+        gone++
+        started.pruned = true
+        kept.prunedRev = Math.max(kept.prunedRev, one.rev)
+      } else log.push(one)
+    }
+    kept.log = log
+  }
+  return gone
+}
+
+function withoutMark({ read: _, ...entry }: ListEntry): EntryFields {
+  return entry
+}
+
+/** The fold's fields and what the store keeps beside them. */
+function listed({ read }: KeptSession, fields: EntryFields, rev: number): ListEntry {
+  return { ...fields, rev, ...(read !== undefined && { read }) }
+}
+
+/** Ids of the questions that wait for a person. */
+function openQuestions(value: Transcript): Set<string> {
+  return new Set([...value.rows.values()].flatMap(openOf))
+}
+
+function openOf(row: Row): string[] {
+  const asked = row.kind === 'question' ? [row.approval, row.clarify, row.secret] : row.kind === 'tool' ? [row.approval] : []
+  return asked.flatMap((question) => (question?.state === 'open' ? [question.id] : []))
 }
 
 /** Fencing and law 4: why an event may not be written, if so. */
@@ -115,7 +179,7 @@ function fence(kept: KeptSession, event: Event, generation: number | undefined):
   if (kept.run?.id !== event.run || generation !== kept.run.generation) return 'stale_generation'
   if (event.type !== 'run.settled') return null
   for (const row of kept.value.rows.values()) {
-    if (row.run === event.run && (row.state === 'live' || ('approval' in row && row.approval?.state === 'open'))) return 'open_rows'
+    if (row.run === event.run && (row.state === 'live' || openOf(row).length > 0)) return 'open_rows'
   }
   return null
 }
@@ -128,19 +192,22 @@ function count(kept: KeptSession, event: Event): void {
     kept.generation = event.generation
     kept.run = { id: event.run, generation: event.generation }
     kept.started.set(event.run, { seq: event.seq, turn: event.turn })
-  } else if (event.type === 'run.settled') kept.run = null
+  } else if (event.type === 'run.settled') {
+    kept.run = null
+    kept.started.set(event.run, { ...kept.started.get(event.run)!, settledAt: event.at })
+  }
 }
 
 function newSession(profile: string): KeptSession {
   return {
     profile, value: emptyTranscript(), head: null as unknown as SessionHead, generation: 0, run: null, n: 0, pos: '', rev: 0, log: [], revs: new Map(),
-    retracted: new Map(), entry: null, removed: null, started: new Map(), context: [],
+    retracted: new Map(), queueRev: 0, entry: null, read: undefined, removed: null, started: new Map(), beside: new Map(), prunedRev: 0, context: [],
   }
 }
 
 function copyOf(kept: KeptSession): KeptSession {
   return {
     ...kept, value: fold(kept.value, []), log: [...kept.log], revs: new Map(kept.revs), retracted: new Map(kept.retracted), started: new Map(kept.started),
-    context: [...kept.context],
+    beside: new Map(kept.beside), context: [...kept.context],
   }
 }

@@ -6,7 +6,7 @@ import type { Changes, ListChanges } from '../../server/contract/wire'
 import { StoreFault } from '../../server/store/port'
 import type { Append, Committed, ContextItem, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
 import { checkInvariants } from './invariants'
-import { commitEntry, emptyDisk, receiptOf, type KeptSession, type ModelDisk } from './model-disk'
+import { commitEntry, commitMark, emptyDisk, pruneDisk, receiptOf, type KeptSession, type ModelDisk } from './model-disk'
 
 export interface ModelStoreOptions {
   /** The state that an earlier store left behind. */
@@ -19,7 +19,9 @@ export interface ModelStoreOptions {
   clock?: () => number
 }
 
-interface Waiting { entry: Append; resolve: (committed: Committed) => void; reject: (error: Error) => void }
+interface Waiting { entry: Append | ReadMark; resolve: (committed: Committed | boolean) => void; reject: (error: Error) => void }
+/** Up to where a person has seen a chat. */
+interface ReadMark { session: string; read: number }
 
 /**
  * The store's port in memory: the laws of spec/log.md without a disk, and with faults at will. Commits by itself unless held; what has
@@ -39,7 +41,7 @@ export class ModelStore implements Store {
   #commits = 0
   #events = 0
 
-  /** Asked for every append when it commits, `n` counting from 1: a word makes it fail so. */
+  /** Asked for every append when it commits, and for a read mark as for an append without events, `n` counting from 1: a word makes it fail so. */
   fault: (append: Append, n: number) => 'full' | 'failed' | undefined = () => undefined
 
   constructor(options: ModelStoreOptions = {}) {
@@ -78,23 +80,26 @@ export class ModelStore implements Store {
   commit(options: { answer?: boolean } = {}): void {
     const batch = this.#waiting
     this.#waiting = []
-    const done: { waiting: Waiting; committed: Committed }[] = []
-    const refused: { waiting: Waiting; error: Error }[] = []
-    for (const waiting of batch) {
-      const fault = this.fault(waiting.entry, ++this.#appends)
+    const told: Committed[] = []
+    const answers: (() => void)[] = []
+    for (const { entry, resolve, reject } of batch) {
+      const mark = 'read' in entry
+      const fault = this.fault(mark ? { session: entry.session, expectSeq: 0, events: [], urgency: 'now' } : entry, ++this.#appends)
       try {
         if (fault) throw new StoreFault(fault, fault === 'full' ? 'the disk is full' : 'the disk failed')
-        done.push({ waiting, committed: commitEntry(this.disk, structuredClone(waiting.entry), this.#clock()) })
+        const marked = mark ? commitMark(this.disk, entry.session, entry.read) : null
+        const committed = mark ? marked?.committed : commitEntry(this.disk, structuredClone(entry), this.#clock())
+        if (committed) told.push(committed)
+        answers.push(() => resolve(mark ? marked !== null : committed!))
       } catch (error) {
-        refused.push({ waiting, error: error as Error })
+        answers.push(() => reject(error as Error))
       }
     }
     this.#commits += 1
-    for (const { committed } of done) this.#events += committed.events.length
+    for (const committed of told) this.#events += committed.events.length
     if (options.answer === false) return
-    if (done.length > 0) this.#listener(done.map(({ committed }) => committed))
-    for (const { waiting, committed } of done) waiting.resolve(committed)
-    for (const { waiting, error } of refused) waiting.reject(error)
+    if (told.length > 0) this.#listener(told)
+    for (const answer of answers) answer()
   }
 
   /** As `kill -9`: what waits is lost, its promises never settle, nothing answers any more. Open the next store with the disk. */
@@ -109,12 +114,15 @@ export class ModelStore implements Store {
   }
 
   append(entry: Append): Promise<Committed> {
-    if (this.#closed) return Promise.reject(new StoreFault('closed', 'the store is closed'))
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, resolve, reject })
-      if (entry.urgency === 'now') this.hasten()
-      else if (!this.#held) this.#after(this.#groupMs, () => this.hasten())
-    })
+    return this.#wait(entry, entry.urgency) as Promise<Committed>
+  }
+
+  markRead(session: string, seq: number): Promise<boolean> {
+    return this.#wait({ session, read: seq }, 'now') as Promise<boolean>
+  }
+
+  async prune(opts: { settledBefore: number; limit: number }): Promise<number> {
+    return pruneDisk(this.#open(), opts.settledBefore, opts.limit)
   }
 
   hasten(): void {
@@ -130,7 +138,8 @@ export class ModelStore implements Store {
     const kept = this.#open().sessions.get(session)
     if (!kept) return null
     const { head, rev, generation, n, pos } = kept
-    return { head, deleted: kept.value.deleted, seq: kept.value.seq, rev, generation, n, pos, tail: tailOf(kept.value) }
+    const beside = [...kept.beside].map(([id, foreign]) => ({ id, foreign }))
+    return { head, deleted: kept.value.deleted, seq: kept.value.seq, rev, generation, n, pos, tail: tailOf(kept.value), beside }
   }
 
   async window(session: string, opts: { limit: number; before?: string }): Promise<Changes | null> {
@@ -146,7 +155,7 @@ export class ModelStore implements Store {
     const newer = (id: string): boolean => (kept.revs.get(id) ?? 0) > after
     return {
       store: this.id, session: kept.head, turns: [...kept.value.turns.values()].filter((turn) => newer(turn.id)),
-      rows: rowsOf(kept.value).filter((row) => newer(row.id) && row.pos >= opts.from),
+      rows: rowsOf(kept.value).filter((row) => newer(row.id) && row.pos >= opts.from), ...(kept.queueRev > after && { queue: kept.value.queue }),
       retracted: [...kept.retracted].filter(([, rev]) => rev > after).map(([id]) => id), from: opts.from, seq: kept.value.seq, cursor: String(this.disk.rev),
     }
   }
@@ -188,6 +197,7 @@ export class ModelStore implements Store {
         byRev.set(rev, committed)
         return committed
       }
+      if (session === opts.session && kept.prunedRev > opts.after) return null
       if (session === opts.session) for (const { rev, event } of kept.log) if (within(rev)) at(rev).events.push(event)
       if (kept.entry && within(kept.entry.rev)) at(kept.entry.rev).entry = kept.entry
       if (kept.removed !== null && within(kept.removed)) at(kept.removed).removed = true
@@ -203,13 +213,17 @@ export class ModelStore implements Store {
     for (const [session, kept] of this.#open().sessions) {
       const started = kept.started.get(id)
       const run = started && kept.value.turns.get(started.turn)?.runs.find((run) => run.id === id)
-      if (started && run) return { session, startedSeq: started.seq, run }
+      if (started && run) return { session, startedSeq: started.seq, run, ...(started.pruned && { pruned: true }) }
     }
     return null
   }
 
   async unsettled(): Promise<string[]> {
     return [...this.#open().sessions].filter(([, kept]) => kept.run).map(([id]) => id)
+  }
+
+  async queued(): Promise<string[]> {
+    return [...this.#open().sessions].filter(([, kept]) => kept.value.queue.items.length > 0).map(([id]) => id)
   }
 
   async receipt(scope: ReceiptScope): Promise<Receipt | null> {
@@ -252,6 +266,15 @@ export class ModelStore implements Store {
     this.#closed = true
   }
 
+  #wait(entry: Append | ReadMark, urgency: Append['urgency']): Promise<Committed | boolean> {
+    if (this.#closed) return Promise.reject(new StoreFault('closed', 'the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject })
+      if (urgency === 'now') this.hasten()
+      else if (!this.#held) this.#after(this.#groupMs, () => this.hasten())
+    })
+  }
+
   #open(): ModelDisk {
     if (this.#closed) throw new StoreFault('closed', 'the store is closed')
     return this.disk
@@ -269,7 +292,7 @@ export class ModelStore implements Store {
     const rows = candidates.slice(Math.max(0, candidates.length - opts.limit))
     const turns = [...new Set(rows.map((row) => row.turn))].map((id) => value.turns.get(id)!)
     const from = rows.length < candidates.length ? (rows[0]?.pos ?? before ?? '') : ''
-    return { store: this.id, session: kept.head, turns, rows, retracted: [], from, seq: value.seq, cursor: String(this.disk.rev) }
+    return { store: this.id, session: kept.head, turns, rows, queue: value.queue, retracted: [], from, seq: value.seq, cursor: String(this.disk.rev) }
   }
 }
 
@@ -283,6 +306,7 @@ function tailOf(value: Transcript): Transcript {
   const tail = emptyTranscript()
   tail.session = value.session
   tail.deleted = value.deleted
+  tail.queue = value.queue
   tail.seq = value.seq
   if (!turn) return tail
   tail.turns.set(turn.id, turn)

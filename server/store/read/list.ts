@@ -4,8 +4,8 @@ import type { Connection } from '../driver'
 import { inSnapshot, readRev } from './records'
 import { revision } from './window'
 
-interface ListRecord { id: string; rev: number; last_at: number; removed: number; entry: string }
-const COLUMNS = 'id, rev, last_at, removed, entry'
+interface ListRecord { id: string; rev: number; last_at: number; removed: number; read: number | null; entry: string }
+const COLUMNS = 'id, rev, last_at, removed, read, entry'
 
 /** `Store.list`: one snapshot, O(page) or O(what changed). */
 export function list(db: Connection, store: string, opts: { profile: string; limit: number; after?: Cursor; before?: string }): ListChanges {
@@ -45,7 +45,12 @@ function changed(db: Connection, store: string, profile: string, limit: number, 
 }
 
 function entryFrom(record: ListRecord): ListEntry {
-  return { ...(JSON.parse(record.entry) as EntryFields), rev: record.rev }
+  return listed(JSON.parse(record.entry) as EntryFields, record.rev, record.read)
+}
+
+/** An entry is what the fold says, and beside it its revision and how far a person has read. */
+export function listed(fields: EntryFields, rev: number, read: number | null): ListEntry {
+  return { ...fields, rev, ...(read !== null && { read }) }
 }
 
 /** The entry of a session if exactly this revision moved it; one that moved again later is told by that revision. */

@@ -1,11 +1,10 @@
 import type { Event } from '../../contract/events'
-import type { Run } from '../../contract/session'
 import type { Connection } from '../driver'
-import type { Committed } from '../port'
+import type { Committed, FoundRun } from '../port'
 import { entryAt } from './list'
 import { inSnapshot, readRev, readSession, readTurn, type SessionRecord } from './records'
 
-/** `Store.events`. */
+/** `Store.events`. What was pruned is not there to be read. */
 export function events(db: Connection, id: string, opts: { afterSeq: number; limit: number }): Event[] {
   const session = readSession(db, id)
   if (!session) return []
@@ -14,7 +13,7 @@ export function events(db: Connection, id: string, opts: { afterSeq: number; lim
 
 /**
  * `Store.since`. Costs what it answers: the open session's events by their index, and the list entries that moved by theirs. Entries of other sessions come without events, and only where a
- * revision of the range was the last to move their list entry; at most `limit`, oldest first.
+ * revision of the range was the last to move their list entry; at most `limit`, oldest first. Null when an event behind the cursor was pruned.
  */
 export function since(db: Connection, opts: { after: number; upTo: number; session?: string; profile: string; limit: number }): Committed[] | null {
   return inSnapshot(db, () => {
@@ -22,6 +21,7 @@ export function since(db: Connection, opts: { after: number; upTo: number; sessi
     const found = new Map<number, Committed>()
     const session = opts.session === undefined ? undefined : readSession(db, opts.session)
     if (session && session.profile === opts.profile) {
+      if (session.prunedRev > opts.after) return null
       for (const { rev, event } of replay(db, session, opts)) {
         const entry = found.get(rev)
         if (entry) entry.events.push(eventFrom({ event }))
@@ -70,18 +70,23 @@ function firstAfter(db: Connection, sid: number, end: number, after: number): nu
 }
 
 /** `Store.run`. */
-export function run(db: Connection, id: string): { session: string; startedSeq: number; run: Run } | null {
+export function run(db: Connection, id: string): FoundRun | null {
   return inSnapshot(db, () => {
-    const found = db.get<{ sid: number; session: string; turn: string; startedSeq: number }>(
-      'SELECT runs.sid AS sid, sessions.id AS session, runs.turn AS turn, runs.started_seq AS startedSeq FROM runs JOIN sessions USING (sid) WHERE runs.id = ?', id)
+    const found = db.get<{ sid: number; session: string; turn: string; startedSeq: number; pruned: number }>(
+      'SELECT runs.sid AS sid, sessions.id AS session, runs.turn AS turn, runs.started_seq AS startedSeq, runs.pruned AS pruned FROM runs JOIN sessions USING (sid) WHERE runs.id = ?', id)
     const held = found && readTurn(db, found.sid, found.turn)?.runs.find((one) => one.id === id)
-    return found && held ? { session: found.session, startedSeq: found.startedSeq, run: held } : null
+    return found && held ? { session: found.session, startedSeq: found.startedSeq, run: held, ...(found.pruned && { pruned: true as const }) } : null
   })
 }
 
 /** `Store.unsettled`: by a partial index over live sessions alone. */
 export function unsettled(db: Connection): string[] {
   return db.all<{ id: string }>('SELECT id FROM sessions WHERE run IS NOT NULL ORDER BY sid').map((found) => found.id)
+}
+
+/** `Store.queued`: from the table of waiting messages alone. */
+export function queued(db: Connection): string[] {
+  return db.all<{ id: string }>('SELECT id FROM sessions WHERE sid IN (SELECT sid FROM queue) ORDER BY sid').map((found) => found.id)
 }
 
 function eventFrom(record: { event: string }): Event {

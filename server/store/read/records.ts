@@ -1,4 +1,5 @@
 import type { Row } from '../../contract/rows'
+import { EMPTY_QUEUE, type Queue, type QueueItem } from '../../contract/queue'
 import type { SessionHead, Turn } from '../../contract/session'
 import type { Connection, Value } from '../driver'
 
@@ -15,12 +16,15 @@ export interface SessionRecord {
   n: number
   pos: string
   head: string
+  queueSeq: number
+  queueRev: number
+  prunedRev: number
 }
 
 interface RowRecord { rid: number; seq: number; open: number; row: string; text: string }
 
 export function readSession(db: Connection, id: string): SessionRecord | undefined {
-  return db.get<SessionRecord>('SELECT sid, id, profile, deleted, seq, rev, generation, run, n, pos, head FROM sessions WHERE id = ?', id)
+  return db.get<SessionRecord>('SELECT sid, id, profile, deleted, seq, rev, generation, run, n, pos, head, queue_seq AS queueSeq, queue_rev AS queueRev, pruned_rev AS prunedRev FROM sessions WHERE id = ?', id)
 }
 
 /** The highest committed revision, as this connection's snapshot sees it. */
@@ -41,7 +45,7 @@ export function textFor(text: string): string {
   return JSON.stringify(text)
 }
 
-function textOf(stored: string): string {
+export function textOf(stored: string): string {
   return JSON.parse(stored) as string
 }
 
@@ -55,6 +59,13 @@ export function readTurns(db: Connection, where: string, ...values: Value[]): Tu
 
 export function readTurn(db: Connection, sid: number, id: string): Turn | undefined {
   return readTurns(db, 'sid = ? AND id = ?', sid, id)[0]
+}
+
+/** The waiting messages of a session, in their order. */
+export function readQueue(db: Connection, { sid, queueSeq }: SessionRecord): Queue {
+  if (queueSeq === 0) return EMPTY_QUEUE
+  const items = db.all<{ item: string }>('SELECT item FROM queue WHERE sid = ? ORDER BY place', sid)
+  return { items: items.map(({ item }) => JSON.parse(item) as QueueItem), seq: queueSeq }
 }
 
 /** A deleted session keeps its id, its profile and nothing a person wrote. */

@@ -1,6 +1,6 @@
 import type { Connection } from '../driver'
 import type { ContextItem, Receipt, ReceiptScope, ToolProcess } from '../port'
-import { readSession } from './records'
+import { readSession, textOf } from './records'
 
 /** How long a receipt answers for its key: 30 days, ms (spec/log.md §2). */
 export const RECEIPT_MS = 30 * 24 * 3600 * 1000
@@ -18,6 +18,11 @@ export function context(db: Connection, id: string): ContextItem[] {
   if (!session) return []
   return db.all<{ turn: string; rows: string; message: string }>('SELECT turn, rows, message FROM context WHERE sid = ? ORDER BY item', session.sid)
     .map((item) => ({ turn: item.turn, rows: JSON.parse(item.rows) as string[], message: JSON.parse(item.message) as unknown }))
+}
+
+/** `SessionState.beside`: values of the open questions of a session. */
+export function beside(db: Connection, sid: number): { id: string; foreign: string }[] {
+  return db.all<{ question: string; value: string }>('SELECT question, value FROM beside WHERE sid = ? ORDER BY question', sid).map(({ question, value }) => ({ id: question, foreign: textOf(value) }))
 }
 
 /** `Store.processes`. */

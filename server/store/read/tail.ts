@@ -3,7 +3,7 @@ import { insertRow } from '../../contract/order'
 import type { Row } from '../../contract/rows'
 import type { Transcript } from '../../contract/session'
 import type { Connection } from '../driver'
-import { headOf, readRows, readTurn, readTurns, type SessionRecord } from './records'
+import { headOf, readQueue, readRows, readTurn, readTurns, type SessionRecord } from './records'
 
 /** The end of a transcript, complete from the last turn's `pos` on: what the fold needs to go on. */
 export function readTail(db: Connection, session: SessionRecord): Transcript {
@@ -11,6 +11,7 @@ export function readTail(db: Connection, session: SessionRecord): Transcript {
   tail.seq = session.seq
   if (session.deleted) return { ...tail, deleted: true }
   tail.session = headOf(session)
+  tail.queue = readQueue(db, session)
   const last = readTurns(db, 'sid = ? ORDER BY pos DESC LIMIT 1', session.sid)[0]
   if (!last) return tail
   tail.turns.set(last.id, last)

@@ -2,7 +2,7 @@ import type { Changes, Cursor } from '../../contract/wire'
 import type { Row } from '../../contract/rows'
 import type { Turn } from '../../contract/session'
 import type { Connection } from '../driver'
-import { headOf, inSnapshot, readRev, readRows, readSession, readTurn, readTurns, type SessionRecord } from './records'
+import { headOf, inSnapshot, readQueue, readRev, readRows, readSession, readTurn, readTurns, type SessionRecord } from './records'
 
 /** After every `pos` that is ever given out: those begin with a digit or a small letter. */
 const END = '~'
@@ -29,6 +29,7 @@ export function changes(db: Connection, store: string, id: string, opts: { after
       rows: readRows(db, 'sid = ? AND rev > ? AND pos >= ? ORDER BY pos', sid, after, opts.from),
       retracted: db.all<{ id: string }>('SELECT id FROM retracted WHERE sid = ? AND rev > ? ORDER BY rev, id', sid, after).map((gone) => gone.id),
       from: opts.from,
+      ...(session.queueRev > after && { queue: readQueue(db, session) }),
     }
   })
 }
@@ -44,7 +45,7 @@ function windowOf(db: Connection, store: string, session: SessionRecord, opts: {
   const more = rows.length > limit
   if (more) rows.pop()
   rows.reverse()
-  return { ...common(db, store, session), turns: turnsOf(db, session.sid, rows), rows, retracted: [], from: more ? rows[0]!.pos : '' }
+  return { ...common(db, store, session), turns: turnsOf(db, session.sid, rows), rows, queue: readQueue(db, session), retracted: [], from: more ? rows[0]!.pos : '' }
 }
 
 /** The turns of these rows, also where the turn began before them. */

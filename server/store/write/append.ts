@@ -3,10 +3,11 @@ import { runOf, type Event, type EventOf } from '../../contract/events'
 import type { Connection } from '../driver'
 import { StoreRefusal, type Append } from '../port'
 import { receipt } from '../read/small'
-import { bring, isOpen, type Held, type HeldSessions } from './held'
-import { addContext, addReceipt } from './extras'
+import { asked, bring, isOpen, type Held, type HeldSessions } from './held'
+import { addContext, addReceipt, keepBeside } from './extras'
 import { writeEntry, type Moved } from './listing'
 import { writeItems, writeRemoved, type Written } from './items'
+import { writeQueue } from './queue'
 import { wipe } from './wipe'
 
 export interface Accepted extends Moved { rev: number; profile: string }
@@ -22,6 +23,7 @@ export function appendEntry(db: Connection, sessions: HeldSessions, entry: Appen
   }
   const held = heldFor(db, sessions, entry)
   if (held.record.seq + 1 !== entry.expectSeq || entry.events.length === 0) throw new StoreRefusal('sequence')
+  const { queue } = held.tail
   const written: Written = { touched: untouched(), opened: new Set(), whole: new Set(), grown: new Map() }
   for (const event of entry.events) {
     if (event.session !== entry.session) throw new StoreRefusal('sequence')
@@ -31,18 +33,21 @@ export function appendEntry(db: Connection, sessions: HeldSessions, entry: Appen
     const applied = apply(held.tail, event)
     if (applied.state !== 'applied') throw new StoreRefusal('sequence')
     addTouched(written.touched, applied.touched)
+    for (const id of applied.touched.rows) noteOpen(held, id)
     count(db, held, event, written)
     held.record.seq = event.seq
     if (event.type === 'session.deleted') wipe(db, held)
     db.run('INSERT INTO events (sid, seq, rev, event) VALUES (?, ?, ?, ?)', held.record.sid, event.seq, rev, JSON.stringify(event))
   }
   held.record.rev = rev
+  if (written.touched.queue && !held.tail.deleted) writeQueue(db, held, queue, rev)
   writeSession(db, held, rev, written.touched.head)
   if (!held.tail.deleted) {
     writeItems(db, held, written, rev)
     writeRemoved(db, held, written.touched.removed, rev)
     if (written.touched.removed.size > 0) sessions.renew(held)
     if (entry.context) addContext(db, held.record.sid, entry.context)
+    keepBeside(db, held.record.sid, entry)
   }
   if (entry.receipt) addReceipt(db, held.record.sid, entry.receipt, now)
   const moved = entry.events.every((event) => event.type === 'row.grew') ? {} : writeEntry(db, held, rev)
@@ -64,8 +69,8 @@ function heldFor(db: Connection, sessions: HeldSessions, entry: Append): Held {
 function create(db: Connection, sessions: HeldSessions, event: EventOf<'session.created'>): Held {
   db.run(`INSERT INTO sessions (id, profile, deleted, seq, rev, head_rev, generation, n, pos, head) VALUES (?, ?, 0, 0, 0, 0, 0, 0, '', '')`, event.session, event.profile)
   const { sid } = db.get<{ sid: number }>('SELECT sid FROM sessions WHERE id = ?', event.session)!
-  const record = { sid, id: event.session, profile: event.profile, deleted: 0, seq: 0, rev: 0, generation: 0, run: null, n: 0, pos: '', head: '' }
-  const held: Held = { record, tail: emptyTranscript(), open: new Set(), entry: null }
+  const record = { sid, id: event.session, profile: event.profile, deleted: 0, seq: 0, rev: 0, generation: 0, run: null, n: 0, pos: '', head: '', queueSeq: 0, queueRev: 0, prunedRev: 0 }
+  const held: Held = { record, tail: emptyTranscript(), open: new Set(), entry: null, read: null }
   sessions.add(event.session, held)
   return held
 }
@@ -82,7 +87,7 @@ function fence({ record }: Held, entry: Append, event: Event): void {
 function refuseOpen(held: Held, run: string): void {
   for (const id of held.open) {
     const row = held.tail.rows.get(id)
-    if (row && (row.run === run || ('approval' in row && row.approval?.run === run))) throw new StoreRefusal('open_rows')
+    if (row && (row.run === run || asked(row).some((question) => question?.run === run))) throw new StoreRefusal('open_rows')
   }
 }
 
@@ -100,10 +105,11 @@ function count(db: Connection, held: Held, event: Event, written: Written): void
     case 'run.started':
       record.run = event.run
       record.generation = event.generation
-      db.run('INSERT INTO runs (id, sid, turn, started_seq) VALUES (?, ?, ?, ?)', event.run, record.sid, event.turn, event.seq)
+      db.run('INSERT INTO runs (id, sid, turn, started_seq, kept_from) VALUES (?, ?, ?, ?, ?)', event.run, record.sid, event.turn, event.seq, event.seq)
       break
     case 'run.settled':
       record.run = null
+      db.run('UPDATE runs SET settled_at = ? WHERE id = ?', event.at, event.run)
       break
     case 'row.grew':
       written.grown.set(event.row, (written.grown.get(event.row) ?? '') + event.text)
@@ -113,15 +119,16 @@ function count(db: Connection, held: Held, event: Event, written: Written): void
       written.whole.add(event.row)
       break
   }
-  if ('row' in event) {
-    const row = held.tail.rows.get(event.row)
-    if (row && isOpen(row)) held.open.add(row.id)
-    else held.open.delete(event.row)
-  }
+}
+
+function noteOpen({ tail, open }: Held, id: string): void {
+  const row = tail.rows.get(id)
+  if (row && isOpen(row)) open.add(id)
+  else open.delete(id)
 }
 
 function writeSession(db: Connection, { record, tail }: Held, rev: number, head: boolean): void {
   if (head && tail.session) record.head = JSON.stringify(tail.session)
-  db.run('UPDATE sessions SET deleted = ?, seq = ?, rev = ?, head_rev = iif(?, ?, head_rev), generation = ?, run = ?, n = ?, pos = ?, head = ? WHERE sid = ?',
-    record.deleted, record.seq, rev, head ? 1 : 0, rev, record.generation, record.run, record.n, record.pos, record.head, record.sid)
+  db.run('UPDATE sessions SET deleted = ?, seq = ?, rev = ?, head_rev = iif(?, ?, head_rev), generation = ?, run = ?, n = ?, pos = ?, head = ?, queue_seq = ?, queue_rev = ? WHERE sid = ?',
+    record.deleted, record.seq, rev, head ? 1 : 0, rev, record.generation, record.run, record.n, record.pos, record.head, record.queueSeq, record.queueRev, record.sid)
 }

@@ -1,5 +1,7 @@
+import type { Event } from '../../contract/events'
 import type { Connection } from '../driver'
 import type { Append, ContextChange } from '../port'
+import { textFor } from '../read/records'
 import { RECEIPT_MS } from '../read/small'
 
 /** The receipt of an accepted request, in the append that writes its events; those past their time leave on the way. */
@@ -17,6 +19,28 @@ export function addContext(db: Connection, sid: number, change: ContextChange): 
     db.run('INSERT INTO context (sid, turn, standing, rows, message) VALUES (?, ?, ?, ?, ?)', sid, turn, standing.size, JSON.stringify(rows), JSON.stringify(message))
     const { item } = db.get<{ item: number }>('SELECT max(item) AS item FROM context WHERE sid = ?', sid)!
     for (const row of standing) db.run('INSERT INTO context_rows (sid, row, item) VALUES (?, ?, ?)', sid, row, item)
+  }
+}
+
+/** Values beside questions come with the question and leave once it is over, at the latest with its run. */
+export function keepBeside(db: Connection, sid: number, { events, beside = [] }: Append): void {
+  for (const { id, foreign } of beside) db.run('INSERT OR REPLACE INTO beside (sid, question, value) VALUES (?, ?, ?)', sid, id, textFor(foreign))
+  for (const event of events) {
+    if (event.type === 'run.settled') db.run('DELETE FROM beside WHERE sid = ?', sid)
+    const over = questionOver(event)
+    if (over !== undefined) db.run('DELETE FROM beside WHERE sid = ? AND question = ?', sid, over)
+  }
+}
+
+function questionOver(event: Event): string | undefined {
+  switch (event.type) {
+    case 'approval.decided':
+    case 'approval.retired': return event.approval
+    case 'clarify.answered':
+    case 'clarify.retired': return event.clarify
+    case 'secret.answered':
+    case 'secret.retired': return event.secret
+    default: return undefined
   }
 }
 

@@ -1,5 +1,7 @@
+import type { Approval } from '../../contract/approvals'
 import type { Event } from '../../contract/events'
 import type { EntryFields } from '../../contract/listing'
+import type { Clarify, Secret } from '../../contract/questions'
 import type { Row } from '../../contract/rows'
 import type { Transcript } from '../../contract/session'
 import type { Connection } from '../driver'
@@ -14,6 +16,8 @@ export interface Held {
   open: Set<string>
   /** The list entry as stored, without its revision. */
   entry: EntryFields | null
+  /** How far a person has read; null: no mark. */
+  read: number | null
 }
 
 /** Enough for every session that runs on one machine; a chat's tail is its last turns. */
@@ -56,8 +60,8 @@ export class HeldSessions {
   #read(id: string): Held | undefined {
     const record = readSession(this.db, id)
     if (!record) return undefined
-    const listed = record.deleted ? undefined : this.db.get<{ entry: string }>('SELECT entry FROM list WHERE sid = ?', record.sid)
-    return { record: { ...record }, ...this.#end(record), entry: listed ? (JSON.parse(listed.entry) as EntryFields) : null }
+    const listed = record.deleted ? undefined : this.db.get<{ entry: string; read: number | null }>('SELECT entry, read FROM list WHERE sid = ?', record.sid)
+    return { record: { ...record }, ...this.#end(record), entry: listed ? (JSON.parse(listed.entry) as EntryFields) : null, read: listed?.read ?? null }
   }
 
   #end(record: SessionRecord): Pick<Held, 'tail' | 'open'> {
@@ -75,7 +79,13 @@ export class HeldSessions {
 
 /** Live, or with an open question: what keeps a run from settling. */
 export function isOpen(row: Row): boolean {
-  return row.state === 'live' || ('approval' in row && row.approval?.state === 'open')
+  return row.state === 'live' || asked(row).some((question) => question?.state === 'open')
+}
+
+/** What a row asks, or asked, a person. */
+export function asked(row: Row): (Approval | Clarify | Secret | undefined)[] {
+  if (row.kind === 'question') return [row.approval, row.clarify, row.secret]
+  return row.kind === 'tool' ? [row.approval] : []
 }
 
 function openRows(tail: Transcript): Set<string> {
@@ -86,10 +96,15 @@ function openRows(tail: Transcript): Set<string> {
 
 /** Loads what an event names and the tail does not hold. Answers false when something it builds on does not exist at all. */
 export function bring(db: Connection, { record: { sid }, tail }: Held, event: Event): boolean {
-  if (event.type === 'turn.admitted') return true
+  // `queue.taken` stands before the turn that it names is there.
+  if (event.type === 'turn.admitted' || event.type === 'queue.taken') return true
   if ('turn' in event) {
     takeTurn(db, sid, tail, event.turn)
     if (!tail.turns.has(event.turn)) return false
+  }
+  if (event.type === 'run.started' && event.reopens) {
+    for (const row of event.reopens) takeRow(db, sid, tail, row)
+    return event.reopens.every((row) => tail.rows.has(row))
   }
   if (!('row' in event) || event.type === 'row.opened') return true
   takeRow(db, sid, tail, event.row)

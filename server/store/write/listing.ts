@@ -1,5 +1,6 @@
 import { entryOf, sameEntry, type ListEntry } from '../../contract/listing'
 import type { Connection } from '../driver'
+import { listed } from '../read/list'
 import type { Held } from './held'
 
 /** What an entry did to the chat list. */
@@ -17,5 +18,5 @@ export function writeEntry(db: Connection, held: Held, rev: number): Moved {
   held.entry = fields
   db.run(`INSERT INTO list (sid, id, profile, rev, last_at, removed, entry) VALUES (?, ?, ?, ?, ?, 0, ?)
     ON CONFLICT (sid) DO UPDATE SET rev = excluded.rev, last_at = excluded.last_at, entry = excluded.entry`, record.sid, record.id, record.profile, rev, fields.lastAt, JSON.stringify(fields))
-  return { entry: { ...fields, rev } }
+  return { entry: listed(fields, rev, held.read) }
 }

@@ -4,9 +4,11 @@ import type { Held } from './held'
 
 /** Everything of a deleted session leaves but its id, its profile, its last event and its tombstone in the list. */
 export function wipe(db: Connection, { record, open }: Held): void {
-  for (const table of ['rows', 'turns', 'retracted', 'runs', 'context_rows', 'context', 'receipts', 'events']) db.run(`DELETE FROM ${table} WHERE sid = ?`, record.sid)
+  for (const table of ['queue', 'beside', 'rows', 'turns', 'retracted', 'runs', 'context_rows', 'context', 'receipts', 'events']) db.run(`DELETE FROM ${table} WHERE sid = ?`, record.sid)
   record.deleted = 1
   record.run = null
+  record.queueSeq = 0
+  record.queueRev = 0
   record.head = JSON.stringify({ ...BLANK, id: record.id, profile: record.profile, seq: record.seq })
   open.clear()
 }

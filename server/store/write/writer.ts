@@ -3,10 +3,13 @@ import { StoreRefusal, type Append, type Receipt, type RefusalWhy, type StoreFau
 import { readRev } from '../read/records'
 import { appendEntry, type Accepted } from './append'
 import { HeldSessions } from './held'
+import { markRead, type ReadMark } from './mark'
 
 /** What became of one entry of a batch. */
 export type Verdict =
   | { state: 'accepted'; accepted: Accepted }
+  /** A mark that stood there already: nothing was written. */
+  | { state: 'still' }
   | { state: 'refused'; why: RefusalWhy; receipt?: Receipt }
   | { state: 'fault'; kind: StoreFault['kind']; words: string }
 
@@ -19,16 +22,17 @@ export class Writer {
   }
 
   /** After a fault of disk or database nothing of the batch is there, and what was held in memory is read again. */
-  commit(entries: readonly Append[], now: number): Verdict[] {
+  commit(entries: readonly (Append | ReadMark)[], now: number): Verdict[] {
     try {
       this.db.exec('BEGIN IMMEDIATE')
-      let rev = readRev(this.db)
+      const before = readRev(this.db)
+      let rev = before
       const verdicts = entries.map((entry) => {
         const verdict = this.#entry(entry, rev + 1, now)
         if (verdict.state === 'accepted') rev++
         return verdict
       })
-      this.db.run('UPDATE head SET rev = ?', rev)
+      if (rev > before) this.db.run('UPDATE head SET rev = ?', rev)
       this.db.exec('COMMIT')
       return verdicts
     } catch (error) {
@@ -46,14 +50,14 @@ export class Writer {
     this.db.run('DELETE FROM processes WHERE pid = ?', pid)
   }
 
-  #entry(entry: Append, rev: number, now: number): Verdict {
+  #entry(entry: Append | ReadMark, rev: number, now: number): Verdict {
     this.db.exec('SAVEPOINT entry')
     try {
-      const accepted = appendEntry(this.db, this.#sessions, entry, rev, now)
+      const accepted = 'read' in entry ? markRead(this.db, this.#sessions, entry, rev) : appendEntry(this.db, this.#sessions, entry, rev, now)
       this.db.exec('RELEASE entry')
       const held = this.#sessions.get(entry.session)
       if (held) this.#sessions.trim(held)
-      return { state: 'accepted', accepted }
+      return accepted ? { state: 'accepted', accepted } : { state: 'still' }
     } catch (error) {
       // A fault of the disk may have ended the whole transaction: that is for the batch to say.
       if (!this.db.inTransaction || (isDriverError(error) && !isConstraint(error))) throw error

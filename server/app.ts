@@ -15,17 +15,22 @@ import { approvals } from './routes/approvals'
 import type { Call, Handler, Handlers } from './routes/call'
 import { chat } from './routes/chat'
 import { chatStream } from './routes/stream'
+import { clarify } from './routes/clarify'
 import { events } from './routes/events'
 import { fullSession } from './routes/full'
 import { health } from './routes/health'
 import { modelRoutes } from './routes/models'
+import { olderStreams } from './routes/older-streams'
 import { openapi } from './routes/openapi'
 import { makeOwnership } from './routes/ownership'
 import { guardOf, isGet, parseInput, queryOf } from './routes/parse'
 import type { Parts } from './routes/parts'
+import { queue } from './routes/queue'
 import type { Reports } from './routes/reports'
+import { secrets } from './routes/secrets'
 import { session } from './routes/session'
 import { sessionList } from './routes/sessions'
+import { steer } from './routes/steer'
 
 export interface AppOptions {
   assets: Assets
@@ -43,8 +48,8 @@ type JsonRoute = Exclude<RouteName, 'POST /api/csp-report'>
  */
 export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
   const handlers: Handlers<JsonRoute> = {
-    ...health(parts), ...sessionList(parts), ...session(parts), ...fullSession(parts), ...chat(parts), ...chatStream(parts), ...approvals(parts), ...events(parts),
-    ...modelRoutes(parts), ...openapi(parts),
+    ...health(parts), ...sessionList(parts), ...session(parts), ...fullSession(parts), ...chat(parts), ...chatStream(parts), ...steer(parts), ...queue(parts),
+    ...approvals(parts), ...clarify(parts), ...secrets(parts), ...events(parts), ...olderStreams(parts), ...modelRoutes(parts), ...openapi(parts),
   }
   const ownership = makeOwnership(parts.store, parts.profileNames)
   const app = new Hono<Env>()
@@ -56,7 +61,7 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
       const header = headerOf(request)
       if (routeOf(name).stream && request.method === 'HEAD') throw new Refusal('method_not_allowed', 'method not allowed')
       if (routeOf(name).act) checkOrigin(header, options.allowedOrigins)
-      const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response)
+      const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response, { wipe: routeOf(name).secret === true })
       const input = parseInput(name, raw)
       await guardSession(name, input as Record<string, unknown>)
       const call = { input, profile: parts.profile, header, request, response } as Call<JsonRoute>

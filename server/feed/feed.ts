@@ -10,6 +10,8 @@ export interface Feed {
   open(reader: FeedReader): void
   /** Committed entries of one session in order, from now on: what the older streams are views over. Returns its end. */
   watch(session: string, listener: (entry: Committed) => void): () => void
+  /** The same for every session of a profile. */
+  watchProfile(profile: string, listener: (entry: Committed) => void): () => void
   /** Called when everything ends; streams that are views end themselves here. */
   onEnd(listener: () => void): () => void
   /** Ends every stream, so that the server can close. */
@@ -47,6 +49,8 @@ export interface FeedParts {
 /** How many entries of a replay are read and sent before the reader must have taken them. */
 const REPLAY_PAGE = 200
 
+type Listener = (entry: Committed) => void
+
 interface Reader extends FeedReader {
   /** False while it is replayed to: what is committed meanwhile is read by the replay itself, so that nothing waits in memory. */
   live: boolean
@@ -54,12 +58,22 @@ interface Reader extends FeedReader {
 
 export async function makeFeed({ store, timers, version, report }: FeedParts): Promise<Feed> {
   const readers = new Set<Reader>()
-  const watchers = new Map<string, Set<(entry: Committed) => void>>()
+  const watchers = new Map<string, Set<Listener>>()
+  const profileWatchers = new Map<string, Set<Listener>>()
   const enders = new Set<() => void>()
   let rev = 0
   let encoded = 0
   let cancelBeat: (() => void) | undefined
   let ended = false
+
+  /** A reader that throws is its own affair: what is committed is settled, and everybody else is told of it. */
+  const guarded = (tell: () => void) => {
+    try {
+      tell()
+    } catch (error) {
+      report(error)
+    }
+  }
 
   /** Each of the two forms of an entry is made once, and only when somebody reads it. */
   const publish = (entry: Committed) => {
@@ -76,9 +90,9 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
         if (list === undefined && (list = listFrame(entry))) encoded++
         frame = list
       }
-      if (frame) reader.outlet.send(frame)
+      if (frame) guarded(() => reader.outlet.send(frame))
     }
-    for (const listener of watchers.get(entry.session) ?? []) listener(entry)
+    for (const set of [watchers.get(entry.session), profileWatchers.get(entry.profile)]) for (const listener of set ?? []) guarded(() => listener(entry))
   }
 
   store.onCommit((batch) => batch.forEach(publish))
@@ -134,14 +148,8 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
         given.outlet.end()
       })
     },
-    watch(session, listener) {
-      const set = watchers.get(session) ?? new Set()
-      watchers.set(session, set.add(listener))
-      return () => {
-        set.delete(listener)
-        if (set.size === 0 && watchers.get(session) === set) watchers.delete(session)
-      }
-    },
+    watch: (session, listener) => join(watchers, session, listener),
+    watchProfile: (profile, listener) => join(profileWatchers, profile, listener),
     onEnd(listener) {
       enders.add(listener)
       return () => enders.delete(listener)
@@ -154,5 +162,15 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
       readers.clear()
     },
     stats: () => ({ readers: readers.size, streams: readers.size + enders.size, encoded }),
+  }
+}
+
+/** Adds a listener under a name; its end leaves nothing behind. */
+function join(all: Map<string, Set<Listener>>, name: string, listener: Listener): () => void {
+  const set = all.get(name) ?? new Set()
+  all.set(name, set.add(listener))
+  return () => {
+    set.delete(listener)
+    if (set.size === 0 && all.get(name) === set) all.delete(name)
   }
 }

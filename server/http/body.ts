@@ -10,9 +10,9 @@ export const BODY_IDLE_MS = 30_000
 
 /**
  * The whole body, or a `Refusal`: above the cap, silent for too long, or broken off. After a refusal the rest is left unread, and the gate
- * closes the connection with the answer.
+ * closes the connection with the answer. `wipe`: its pieces are filled with zeros once they were joined; the answer is the caller's to wipe.
  */
-export function readBody(request: IncomingMessage, response: ServerResponse, limits: { cap: number; idleMs: number } = { cap: BODY_CAP, idleMs: BODY_IDLE_MS }): Promise<Buffer> {
+export function readBody(request: IncomingMessage, response: ServerResponse, limits: { cap: number; idleMs: number; wipe?: boolean } = { cap: BODY_CAP, idleMs: BODY_IDLE_MS }): Promise<Buffer> {
   const exchange = exchangeOf(request)
   if (exchange && !exchange.declares) return Promise.resolve(Buffer.alloc(0))
   if (exchange?.awaitsContinue) response.writeContinue()
@@ -26,6 +26,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
     }
     const leave = () => {
       clearTimeout(idle)
+      if (limits.wipe) for (const chunk of chunks) chunk.fill(0)
       request.off('data', data).off('end', end).off('error', gone).off('close', gone)
     }
     const fail = (refusal: Refusal) => {
@@ -44,8 +45,9 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     }
     const end = () => {
+      const whole = Buffer.concat(chunks, size)
       leave()
-      resolve(Buffer.concat(chunks, size))
+      resolve(whole)
     }
     const gone = () => fail(new Refusal('bad_request', 'The request body broke off'))
     request.on('data', data).on('end', end).on('error', gone).on('close', gone)
@@ -53,15 +55,20 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   })
 }
 
-/** The body as a JSON object; an absent body is an empty one. Bytes that are no UTF-8 are refused, never replaced: what is stored is what was sent. */
-export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<Record<string, unknown>> {
-  const bytes = await readBody(request, response)
+/**
+ * The body as a JSON object; an absent body is an empty one. Bytes that are no UTF-8 are refused, never replaced: what is stored is what was sent.
+ * `wipe`: no byte of it is left in a buffer of ours afterwards.
+ */
+export async function readJson(request: IncomingMessage, response: ServerResponse, { wipe = false }: { wipe?: boolean } = {}): Promise<Record<string, unknown>> {
+  const bytes = await readBody(request, response, { cap: BODY_CAP, idleMs: BODY_IDLE_MS, wipe })
   if (bytes.length === 0) return {}
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     throw new Refusal('invalid_json', 'Invalid JSON body')
+  } finally {
+    if (wipe) bytes.fill(0)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Refusal('invalid_json', 'The JSON body must be an object')
   return value as Record<string, unknown>

@@ -1,13 +1,19 @@
-import type { CompactSession } from '../contract/routes'
-import type { EntryFields } from '../contract/listing'
+import type { Attention, CompactSession } from '../contract/routes'
+import type { EntryFields, ListEntry } from '../contract/listing'
 
 /** Milliseconds to the original's seconds. */
 export function seconds(ms: number): number {
   return ms / 1000
 }
 
-/** A list entry as the original's sidebar reads it. A run that is being stopped is busy, but never offered for attaching (settlement.md §2.7). */
-export function compactOf(entry: EntryFields): CompactSession {
+/** An entry with what the store alone knows of it: up to where it was read. */
+export type ReadEntry = EntryFields & Pick<ListEntry, 'read'>
+
+/**
+ * A list entry as the original's sidebar reads it. A run that is being stopped is busy, but never offered for attaching (settlement.md §2.7). `attention` is
+ * what `attentionOf` says of its open questions.
+ */
+export function compactOf(entry: ReadEntry, attention: Attention | null): CompactSession {
   const attachable = entry.state === 'working' || entry.state === 'asking'
   return {
     session_id: entry.id,
@@ -34,7 +40,9 @@ export function compactOf(entry: EntryFields): CompactSession {
     agent_running: entry.state !== 'idle',
     has_pending_user_message: false,
     pending_started_at: entry.since === undefined ? null : seconds(entry.since),
-    attention: entry.questions > 0 ? { kind: 'approval', count: entry.questions, severity: 'warning' } : null,
+    attention,
+    unread: (entry.settled ?? 0) > (entry.read ?? 0),
+    queued: entry.queued ?? 0,
     agent: entry.agent,
   }
 }

@@ -9,6 +9,7 @@ import type { Transcript } from '../contract/session'
 import type { Store } from '../store/port'
 import { compactOf } from './compact'
 import { isOn } from './parse'
+import { attentionOf, openIn } from './pending'
 import { notFound } from './load'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
@@ -35,16 +36,17 @@ export function fullSession({ store }: Pick<Parts, 'store'>): Handlers<'GET /api
 }
 
 /** Null when the session is gone. */
-export async function readFull(store: Pick<Store, 'window'>, session: string, window: MessageWindow = { messages: true }): Promise<FullSession | null> {
+export async function readFull(store: Pick<Store, 'window' | 'load'>, session: string, window: MessageWindow = { messages: true }): Promise<FullSession | null> {
   const value = await readTranscript(store, session)
   const entry = value && entryOf(value)
   if (!value || !entry) return null
+  const state = await store.load(session)
   const all = window.messages ? toMessages(value) : []
   const end = Math.min(window.before ?? all.length, all.length)
   const offset = window.limit === undefined ? 0 : Math.max(0, end - window.limit)
   const messages = all.slice(offset, end)
   return {
-    ...compactOf(entry),
+    ...compactOf({ ...entry, ...(state?.read === undefined ? {} : { read: state.read }) }, attentionOf(openIn(value))),
     ...usageOf(value),
     messages,
     tool_calls: window.messages ? cardsWithin(value, all, offset, end) : [],

@@ -35,6 +35,7 @@ function describe(version: string): Record<string, unknown> {
             session_id: { type: 'string' },
             profile: { type: 'string' },
             active_stream_id: { type: 'string' },
+            stale: { type: 'boolean', description: 'The question that was answered is over.' },
           },
         },
       },

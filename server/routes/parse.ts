@@ -38,6 +38,11 @@ export function isOn(flag: '0' | '1' | 'true' | 'false' | undefined): boolean {
   return flag === '1' || flag === 'true'
 }
 
+/** Flags of a JSON body; the original's clients also send them as text or number. */
+export function isYes(flag: boolean | 0 | 1 | '0' | '1' | 'true' | 'false' | null | undefined): boolean {
+  return flag === true || flag === 1 || flag === '1' || flag === 'true'
+}
+
 /** Text that is a wire cursor. */
 export function isCursor(text: string | undefined): text is string {
   return text !== undefined && /^\d{1,15}$/.test(text)

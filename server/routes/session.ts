@@ -9,11 +9,12 @@ import type { SessionState, Store } from '../store/port'
 import { compactOf, seconds } from './compact'
 import { keyOf } from './key'
 import { loadSession, notFound } from './load'
+import { attentionOf, openIn } from './pending'
 import { pageSize } from './sessions'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
-type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api/session/new' | 'POST /api/session/rename' | 'POST /api/session/update' | 'POST /api/session/delete'
+type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api/session/new' | 'POST /api/session/rename' | 'POST /api/session/update' | 'POST /api/session/delete' | 'POST /api/session/read'
 
 /** One chat: its rows from a cursor on, its state, and what changes it. */
 export function session({ store, runs, models, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'timers'>): Handlers<Names> {
@@ -62,6 +63,12 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
       const head = await runs.update(profile, input.session_id, { ...(model ? { model } : {}), ...(input.workspace == null ? {} : { workspace: input.workspace }) })
       return { ok: true, session: await compact(store, head) }
     },
+    async 'POST /api/session/read'({ input }) {
+      // Nobody has seen what is not there yet: a mark ahead of the chat would hide what comes.
+      const { seq } = await loadSession(store, input.session_id)
+      if (!(await store.markRead(input.session_id, Math.min(input.seq, seq)))) throw notFound()
+      return { ok: true }
+    },
     async 'POST /api/session/delete'({ input, profile }) {
       await loadSession(store, input.session_id)
       await runs.remove(profile, input.session_id)
@@ -84,7 +91,7 @@ async function compact(store: Store, head: SessionHead): Promise<CompactSession>
 function compactState(state: SessionState): CompactSession {
   const entry = entryOf(state.tail)
   if (!entry) throw notFound()
-  return compactOf(entry)
+  return compactOf({ ...entry, ...(state.read === undefined ? {} : { read: state.read }) }, attentionOf(openIn(state.tail)))
 }
 
 /** The last turn's own numbers; an unknown one is absent. */

@@ -1,7 +1,9 @@
 import type { ListEntry } from '../contract/listing'
+import type { CompactSession } from '../contract/routes'
 import type { Store } from '../store/port'
 import { isOn } from './parse'
 import { compactOf, seconds } from './compact'
+import { attentionOf, openIn } from './pending'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
@@ -18,7 +20,7 @@ export function sessionList({ store, timers }: Pick<Parts, 'store' | 'timers'>):
       const from = input.archived_offset ?? 0
       const kept = isOn(input.include_archived) ? archived.slice(from, from + (input.archived_limit ?? archived.length)) : []
       return {
-        sessions: [...shown, ...kept].map(compactOf),
+        sessions: await Promise.all([...shown, ...kept].map((entry) => compactEntry(store, entry))),
         sidebar_reference_sessions: [],
         cli_count: 0,
         cli_session_count: 0,
@@ -48,4 +50,10 @@ export async function everyEntry(store: Store, profile: string): Promise<ListEnt
     entries.push(...page.entries)
     if (!page.more || page.entries.length === 0) return entries
   }
+}
+
+/** Which kind is asked stands in no entry, so it is looked up for those few chats that ask. */
+async function compactEntry(store: Store, entry: ListEntry): Promise<CompactSession> {
+  const state = entry.questions > 0 ? await store.load(entry.id) : null
+  return compactOf(entry, state && attentionOf(openIn(state.tail)))
 }

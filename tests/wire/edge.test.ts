@@ -120,7 +120,7 @@ describe('who may act', () => {
 describe('a chat of another profile', () => {
   const body = (name: RouteName, ids: { session: string; run: string }): Record<string, unknown> => {
     const shape = (inputs[name] as { shape?: Record<string, unknown> }).shape ?? {}
-    return { ...('session_id' in shape ? { session_id: ids.session } : {}), ...('stream_id' in shape ? { stream_id: ids.run } : {}), title: 'x', message: 'x', choice: 'once' }
+    return { ...('session_id' in shape ? { session_id: ids.session } : {}), ...('stream_id' in shape ? { stream_id: ids.run } : {}), title: 'x', message: 'x', choice: 'once', text: 'x', item: 'que_x', items: ['que_x'], enabled: true, response: 'x', secret_id: 'sec_x', value: 'x', seq: 1 }
   }
   const guarded = (Object.keys(routes) as RouteName[]).filter((name) => {
     const shape = (inputs[name] as { shape?: Record<string, unknown> }).shape ?? {}
@@ -143,7 +143,7 @@ describe('a chat of another profile', () => {
     const amber = await foreign('amber')
     const others = [await foreign('ghost'), await foreign('')]
     const before = await server.store.head()
-    expect(guarded).toHaveLength(13)
+    expect(guarded).toHaveLength(31)
     for (const name of guarded) {
       const theirs = await call(server, name, body(name, amber) as never)
       expect({ name, status: theirs.status, problem: theirs.problem }).toEqual({

@@ -120,7 +120,8 @@ it('a second send while a turn runs is refused and names the run', async () => {
   await settled(server, run)
 })
 
-it('a choice that is not offered is refused', () => refused(() => post('/api/approval/respond', JSON.stringify({ session_id: session, choice: 'always' })), 400, 'invalid_choice'))
+it('a word that is no choice is refused, whether something is asked or not', () => refused(() => post('/api/approval/respond', JSON.stringify({ session_id: session, choice: 'perhaps' })), 400, 'invalid_choice'))
+it('an answer without a choice is refused', () => refused(() => post('/api/approval/respond', JSON.stringify({ session_id: session })), 400, 'bad_request'))
 
 it('a deleted chat is gone for everything', async () => {
   const chat = await newChat(server)

@@ -1,0 +1,53 @@
+import { Refusal } from '../contract/problems'
+import type { QueueAnswer } from '../contract/routes'
+import type { QueueView } from '../runs/port'
+import { seconds } from './compact'
+import { keyOf } from './key'
+import { isYes } from './parse'
+import type { Handlers } from './call'
+import type { Parts } from './parts'
+
+type Names =
+  | 'GET /api/chat/queue' | 'POST /api/chat/queue' | 'POST /api/chat/queue/change' | 'POST /api/chat/queue/move' | 'POST /api/chat/queue/combine'
+  | 'POST /api/chat/queue/remove' | 'POST /api/chat/queue/send'
+
+/** Messages that wait for their turn: they belong to the chat and are the same on every device. Each verb answers the queue as it is then. */
+export function queue({ runs }: Pick<Parts, 'runs'>): Handlers<Names> {
+  return {
+    async 'GET /api/chat/queue'({ input, profile }) {
+      return answerOf(await runs.queue(profile, input.session_id))
+    },
+    async 'POST /api/chat/queue'({ input, profile, header }) {
+      const idempotency = keyOf(input, header('idempotency-key'))
+      const added = await runs.enqueue(profile, { session: input.session_id, text: messageOf(input), ...(input.before ? { before: input.before } : {}), ...idempotency })
+      return { ...answerOf(added), item: added.item }
+    },
+    async 'POST /api/chat/queue/change'({ input, profile }) {
+      return answerOf(await runs.changeQueued(profile, { session: input.session_id, item: input.item, text: messageOf(input) }))
+    },
+    async 'POST /api/chat/queue/move'({ input, profile }) {
+      return answerOf(await runs.moveQueued(profile, { session: input.session_id, item: input.item, ...(input.before ? { before: input.before } : {}) }))
+    },
+    async 'POST /api/chat/queue/combine'({ input, profile }) {
+      return answerOf(await runs.combineQueued(profile, { session: input.session_id, items: input.items }))
+    },
+    async 'POST /api/chat/queue/remove'({ input, profile }) {
+      const items = input.items ?? (input.item === undefined ? [] : [input.item])
+      if (items.length === 0) throw new Refusal('bad_request', 'item is required')
+      return answerOf(await runs.removeQueued(profile, { session: input.session_id, items }))
+    },
+    async 'POST /api/chat/queue/send'({ input, profile }) {
+      return answerOf(await runs.sendQueued(profile, { session: input.session_id, item: input.item, ...(isYes(input.stop) ? { stop: true } : {}) }))
+    },
+  }
+}
+
+function messageOf({ message = '', attachments = [] }: { message?: string; attachments?: unknown[] }): string {
+  if (attachments.length > 0) throw new Refusal('bad_request', 'Attachments are not taken yet')
+  if (message.trim() === '') throw new Refusal('message_required', 'message is required')
+  return message
+}
+
+function answerOf({ queue, paused }: QueueView): QueueAnswer {
+  return { items: queue.items.map(({ id, text, addedAt, by, send }) => ({ id, message: text, added_at: seconds(addedAt), by, ...(send ? { send } : {}) })), paused }
+}

@@ -2,6 +2,7 @@ import type { Echo } from './echo'
 import type { Folder } from './folder'
 import type { Pace } from './pace'
 import type { Player } from './play'
+import { choicesOf } from './step'
 
 /** What the demo's command prints. */
 const ECHO_WORDS = 'Talaria: permission works'
@@ -52,8 +53,8 @@ type Ran = { allowed: false } | { allowed: true; output: string; exit: number | 
 async function askAndRun(player: Player, pace: Pace, cwd: string, echo: Echo): Promise<Ran> {
   const command = `echo '${ECHO_WORDS}'`
   const call = await player.open('shell', { verb: 'run', target: command, args: { command } })
-  const choice = await player.ask({ action: 'Run a command that prints one line', command, tool: 'shell', reason: 'Every command asks first', risk: 'low', cwd }, call)
-  if (choice === 'deny') {
+  const choice = await player.ask({ action: 'Run a command that prints one line', command, tool: 'shell', reason: 'Every command asks first', risk: 'low', cwd, choices: choicesOf('once', 'deny') }, { call })
+  if (choice !== 'once') {
     await player.close(call, { state: 'denied', result: 'The person refused.' })
     return { allowed: false }
   }

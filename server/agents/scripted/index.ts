@@ -1,16 +1,18 @@
-import type { Agent, AgentSession, Opening, Sink, Timers, TurnInput } from '../port'
+import type { Agent, AgentSession, Capability, Timers } from '../port'
 import type { ModelRef } from '../../contract/session'
-import { demo } from './demo'
 import { realEcho } from './echo'
 import type { Echo } from './echo'
 import { realFolder } from './folder'
 import type { Folder } from './folder'
-import { Pace } from './pace'
-import { Player } from './play'
-import { parseScript } from './script'
+import { Memory } from './memory'
+import { scriptedSession } from './session'
 
 /** How the scripted agent is named wherever a model is shown. */
 export const SCRIPTED_MODEL: ModelRef = { provider: 'scripted', id: 'scripted' }
+
+const CAPABILITIES: Capability[] = [
+  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'usage', 'titles', 'background', 'workspace',
+]
 
 export interface ScriptedParts {
   timers: Timers
@@ -18,6 +20,8 @@ export interface ScriptedParts {
   scale?: number
   folder?: Folder
   echo?: Echo
+  /** Its reasoning may repeat its text (spec/settlement.md §4). */
+  echoes?: boolean
 }
 
 /**
@@ -26,44 +30,18 @@ export interface ScriptedParts {
  */
 export function makeScripted(parts: ScriptedParts): Agent {
   const open = new Set<AgentSession>()
-  const make = (opening: Opening, sink: Sink): AgentSession => {
-    let current: { player: Player; pace: Pace } | null = null
-    const session: AgentSession = {
-      async turn(input: TurnInput) {
-        const pace = new Pace(parts.timers, parts.scale ?? 1)
-        const player = new Player(sink, pace, opening.cwd)
-        current = { player, pace }
-        try {
-          const steps = parseScript(input.text)
-          if (steps) return await player.play(steps)
-          return await player.perform(() => demo(player, pace, { text: input.text, cwd: opening.cwd, folder: parts.folder ?? realFolder(), echo: parts.echo ?? realEcho }))
-        } finally {
-          current = null
-        }
-      },
-      async decide(question, choice) {
-        return current ? current.player.decide(question, choice) : { state: 'refused', code: 'not_running' }
-      },
-      async stop() {
-        current?.pace.stop()
-      },
-      async close() {
-        current?.pace.stop()
-        open.delete(session)
-      },
-    }
-    return session
-  }
+  const memory = new Memory()
   return {
     kind: 'scripted',
-    async probe() {
-      return {
-        state: 'ready', agent: { kind: 'scripted', name: 'Scripted agent', version: '1' }, model: SCRIPTED_MODEL,
-        capabilities: ['reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'stop', 'workspace'],
-      }
-    },
+    probe: async () => ({ state: 'ready', agent: { kind: 'scripted', name: 'Scripted agent', version: '1' }, model: SCRIPTED_MODEL, capabilities: CAPABILITIES }),
     async open(opening, sink) {
-      const session = make(opening, sink)
+      const session = scriptedSession(
+        {
+          timers: parts.timers, scale: parts.scale ?? 1, folder: parts.folder ?? realFolder(), echo: parts.echo ?? realEcho, memory, ...(parts.echoes ? { echoes: true } : {}),
+          closed: () => void open.delete(session),
+        },
+        opening, sink,
+      )
       open.add(session)
       return session
     },

@@ -19,6 +19,15 @@ export class Pace {
     for (const wake of [...this.#wake]) wake()
   }
 
+  now(): number {
+    return this.timers.now()
+  }
+
+  /** Calls `then` after `ms`, unscaled: deadlines that are shown to people mean what they say. Answers what cancels it. */
+  after(ms: number, then: () => void): () => void {
+    return this.timers.after(ms, then)
+  }
+
   /** Resolves after `ms` × scale; rejects with `Stopped`. */
   wait(ms: number): Promise<void> {
     const scaled = ms * this.scale
@@ -31,8 +40,10 @@ export class Pace {
   until(begin: (done: () => void) => (() => void) | void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#stopped) return reject(new Stopped())
-      const begun: { undo?: (() => void) | void } = {}
+      const begun: { undo?: (() => void) | void; over?: true } = {}
       const end = (then: () => void): void => {
+        if (begun.over) return
+        begun.over = true
         this.#wake.delete(wake)
         begun.undo?.()
         then()
@@ -40,6 +51,8 @@ export class Pace {
       const wake = (): void => end(() => reject(new Stopped()))
       this.#wake.add(wake)
       begun.undo = begin(() => end(resolve))
+      // It may have ended before it could say how it is undone.
+      if (begun.over) begun.undo?.()
     })
   }
 }

@@ -1,31 +1,62 @@
-import type { ApprovalRequest } from '../../contract/approvals'
+import { createHash } from 'node:crypto'
+import type { ApprovalRequest, Choice, ChoiceKind } from '../../contract/approvals'
+import type { ClarifyRequest, SecretRequest } from '../../contract/questions'
 import type { Delivery, Sink, TurnEnd } from '../port'
+import { Asked } from './asked'
+import { Inbox } from './inbox'
+import type { Memory } from './memory'
+import { Nameless } from './nameless'
 import { Stopped } from './pace'
 import type { Pace } from './pace'
-import type { ScriptedTool, Step } from './script'
+import { choicesOf } from './step'
+import type { AskOrder, ScriptedTool, Step } from './step'
+import { deltaText, sizeText } from './texts'
 
 /** Words a minute of the scripted agent, as a pause after each piece of text, ms. */
 const PIECE_MS = 18
+
+/** What an agent does with a clarifying question that nobody answered (spec/settlement.md §7.6). */
+export const USE_YOUR_JUDGEMENT = 'use your judgement'
+
+export interface PlayerParts {
+  sink: Sink
+  pace: Pace
+  cwd: string
+  session: string
+  memory: Memory
+  /** Begins a turn of its own, later. */
+  later: (ms: number, text: string, script: string) => void
+}
 
 /**
  * Performs one program for one turn. It keeps what it has opened, so that a stop in the middle leaves no tool behind that it could have closed;
  * what it leaves open after all is the run's to close.
  */
 export class Player {
-  #questions = new Map<string, (choice: string) => void>()
+  readonly asked: Asked
+  readonly inbox: Inbox
+  readonly #nameless: Nameless
   #calls = 0
-  #asked = 0
   #open = new Set<string>()
 
-  constructor(private readonly sink: Sink, private readonly pace: Pace, private readonly cwd: string) {}
+  constructor(private readonly p: PlayerParts) {
+    this.asked = new Asked(p.pace)
+    this.inbox = new Inbox(p.sink, p.pace)
+    this.#nameless = new Nameless({
+      sink: p.sink, pace: p.pace, asked: this.asked, cwd: p.cwd, open: (command) => this.#shell(command),
+      close: (call, ran, result) => this.close(call, { state: ran ? 'done' : 'denied', result, ...(ran ? { output: `${result}\n`, exit: 0 } : {}) }),
+    })
+  }
 
   /** Plays steps in order, up to the one that ends the turn. */
   play(steps: Iterable<Step>): Promise<TurnEnd> {
     return this.perform(async () => {
       for (const step of steps) {
+        await this.#hear('text')
         const end = await this.#perform(step)
         if (end) return end
       }
+      await this.#hear('text')
       return null
     })
   }
@@ -36,33 +67,35 @@ export class Player {
       return (await program()) ?? { outcome: 'completed' }
     } catch (error) {
       if (!(error instanceof Stopped)) throw error
-      for (const call of this.#open) await this.sink({ type: 'tool.closed', call, state: 'cancelled' })
+      for (const call of this.#open) await this.p.sink({ type: 'tool.closed', call, state: 'cancelled' })
       return { outcome: 'cancelled' }
     }
   }
 
   /** A person's answer; `question_gone` when nobody waits for it any more. */
-  decide(question: string, choice: string): Delivery {
-    const answer = this.#questions.get(question)
-    if (!answer) return { state: 'refused', code: 'question_gone' }
-    this.#questions.delete(question)
-    answer(choice)
-    return { state: 'delivered' }
+  async decide(question: string, choice: string): Promise<Delivery> {
+    return (await this.#nameless.decide(question, choice)) ?? this.asked.give(question, { kind: 'choice', text: choice })
   }
 
-  /** Raises a question and resolves with the choice. */
-  async ask(request: Omit<ApprovalRequest, 'choices'>, call?: string): Promise<'once' | 'deny'> {
-    const question = `q${++this.#asked}`
-    let choice = 'deny'
-    await this.pace.until((done) => {
-      this.#questions.set(question, (chosen) => {
-        choice = chosen
-        done()
-      })
-      void this.sink({ type: 'question.raised', question, ...(call === undefined ? {} : { call }), request: { ...request, choices: CHOICES } })
-      return () => this.#questions.delete(question)
-    })
-    return choice === 'once' ? 'once' : 'deny'
+  /** Raises a question and resolves with the kind of the choice, or `over` when nobody answers in time. */
+  async ask(request: ApprovalRequest, more: { call?: string; ms?: number; quiet?: boolean } = {}): Promise<ChoiceKind | 'over'> {
+    const question = this.asked.handle()
+    const { call, ms } = more
+    const raised: ApprovalRequest = { ...request, ...(ms === undefined ? {} : { deadline: this.p.pace.now() + ms }) }
+    const answer = await this.asked.wait(question, 'choice', () => void this.p.sink({ type: 'question.raised', question, foreign: question, ...(call === undefined ? {} : { call }), request: raised }), ms)
+    if (answer.kind === 'choice') return kindOf(request.choices, answer.text)
+    await this.#expire(question, more.quiet)
+    return 'over'
+  }
+
+  /** Asks a clarifying question; what is answered, or null. */
+  async clarify(request: ClarifyRequest, more: { ms?: number; quiet?: boolean } = {}): Promise<string | null> {
+    const question = this.asked.handle()
+    const raised: ClarifyRequest = { ...request, ...(more.ms === undefined ? {} : { deadline: this.p.pace.now() + more.ms }) }
+    const answer = await this.asked.wait(question, 'text', () => void this.p.sink({ type: 'clarify.raised', question, foreign: question, request: raised }), more.ms)
+    if (answer.kind === 'text') return answer.text
+    await this.#expire(question, more.quiet)
+    return null
   }
 
   /** Opens a tool and answers its call id. */
@@ -70,26 +103,29 @@ export class Player {
     const call = tool.call ?? `call_${++this.#calls}`
     this.#open.add(call)
     const { parent, title, target, args } = tool
-    await this.sink({ type: 'tool.started', call, name, verb: tool.verb ?? 'other', ...defined({ parent, title, target, args }) })
+    await this.p.sink({ type: 'tool.started', call, name, verb: tool.verb ?? 'other', ...defined({ parent, title, target, args }) })
     return call
   }
 
   async close(call: string, tool: ScriptedTool): Promise<void> {
     this.#open.delete(call)
     const { output, result, diff, exit } = tool
-    await this.sink({ type: 'tool.closed', call, state: tool.state ?? 'done', ...defined({ output, result, diff, exit }) })
+    await this.p.sink({ type: 'tool.closed', call, state: tool.state ?? 'done', ...defined({ output, result, diff, exit }) })
+    await this.#hear('tool')
   }
 
   /** Streams text in pieces of about a word. */
   async say(type: 'text' | 'reasoning', text: string): Promise<void> {
     for (const piece of text.match(/\s*\S+\s*|\s+/g) ?? []) {
-      await this.sink({ type, delta: piece })
-      await this.pace.wait(PIECE_MS)
+      await this.p.sink({ type, delta: piece })
+      await this.p.pace.wait(PIECE_MS)
+      if (type === 'text') await this.#hear('text')
     }
   }
 
   async #perform(step: Step): Promise<TurnEnd | null> {
-    if (this.pace.stopped) throw new Stopped()
+    const { pace, sink } = this.p
+    if (pace.stopped) throw new Stopped()
     switch (step.do) {
       case 'say':
         await this.say('text', step.text)
@@ -98,13 +134,16 @@ export class Player {
         await this.say('reasoning', step.text)
         return null
       case 'raw':
-        await this.sink({ type: 'text', delta: step.delta })
+        await sink({ type: 'text', delta: step.delta })
         return null
       case 'replace':
-        await this.sink({ type: 'text.replace', from: step.from, text: step.text })
+        await sink({ type: 'text.replace', from: step.from, text: step.text })
         return null
       case 'segment':
-        await this.sink({ type: 'segment' })
+        await sink({ type: 'segment' })
+        return null
+      case 'message':
+        await sink({ type: 'message', text: step.text })
         return null
       case 'deltas':
         return this.#deltas(step.count)
@@ -113,71 +152,134 @@ export class Player {
       case 'tool': {
         const call = await this.open(step.name, step.tool)
         if (step.tool.open) return null
-        await this.pace.wait(step.tool.ms ?? 0)
+        await pace.wait(step.tool.ms ?? 0)
         await this.close(call, step.tool)
         return null
       }
       case 'end':
-        await this.pace.wait(step.tool.ms ?? 0)
+        await pace.wait(step.tool.ms ?? 0)
         await this.close(step.call, step.tool)
         return null
       case 'ask':
-        await Promise.all(step.commands.map((command) => this.#askFor(command, step.alone ?? false)))
+        await Promise.all(step.asks.map((order) => this.#askFor(order, step.alone ?? false)))
         return null
       case 'expire':
-        return this.#expire(step.command, step.ms)
+        return this.#takeBack(step.command, step.ms)
+      case 'nameless':
+        await this.#nameless.ask(step.commands, step.ms, step.lag)
+        return null
+      case 'clarify':
+        await this.say('text', `(answer: ${(await this.clarify(step.request, step)) ?? USE_YOUR_JUDGEMENT}) `)
+        return null
+      case 'secret':
+        return this.#secret(step.request, step.ms, step.expect)
+      case 'plan':
+        await sink({ type: 'plan', entries: step.entries })
+        return null
+      case 'steers':
+        this.inbox.mode = step.how
+        return null
+      case 'hear':
+        await this.inbox.arrival(step.ms)
+        return this.#hear('wait')
+      case 'relay':
+        this.asked.relay = step.relay
+        return null
+      case 'later':
+        this.p.later(step.ms, step.text, step.script)
+        return null
       case 'delay':
-        await this.pace.wait(step.ms)
+        await pace.wait(step.ms)
         return null
       case 'silence':
-        await this.pace.until(() => undefined)
+        await pace.until(() => undefined)
         return null
       case 'deaf':
         return new Promise(() => undefined)
+      case 'nothing':
+        return { outcome: 'completed' }
+      case 'limit':
+        if (step.words === '') return { outcome: 'failed', problem: { code: 'tool_limit_reached' } }
+        await this.say('text', step.words)
+        return { outcome: 'completed', reason: 'limit' }
+      case 'interrupt':
+        return { outcome: 'interrupted', ...(step.words ? { problem: { code: 'interrupted', words: step.words } } : {}) }
       case 'error':
         return { outcome: 'failed', problem: { code: step.code, ...(step.words ? { words: step.words } : {}) } }
       case 'crash':
         throw new Error(step.words)
       case 'usage':
-        await this.sink({ type: 'usage', usage: step.usage })
+        await sink({ type: 'usage', usage: step.usage })
         return null
       case 'notice':
-        await this.sink({ type: 'notice', code: step.code, ...(step.words ? { words: step.words } : {}) })
+        await sink({ type: 'notice', code: step.code, ...(step.words ? { words: step.words } : {}) })
         return null
       case 'title':
-        await this.sink({ type: 'title', text: step.text })
+        await sink({ type: 'title', text: step.text })
+        return null
+      case 'bound':
+        await sink({ type: 'session.bound', foreign: step.foreign, why: step.why })
         return null
       case 'context':
-        await this.sink({ type: 'context', messages: step.messages })
+        await sink({ type: 'context', messages: step.messages })
         return null
     }
   }
 
-  async #askFor(command: string, alone: boolean): Promise<void> {
-    const request = { action: `Run ${command}`, command, tool: 'shell', cwd: this.cwd, reason: 'The script asks.', risk: 'low' as const }
-    if (alone) {
-      await this.ask(request)
-      return
-    }
-    const call = await this.open('shell', { verb: 'run', target: command, args: { command } })
-    const choice = await this.ask(request, call)
-    await this.close(call, choice === 'once' ? { output: `(scripted) ${command}\n`, result: `(scripted) ${command}`, exit: 0 } : { state: 'denied', result: 'refused' })
+  /** A shell row that was opened for a command. */
+  #shell(command: string): Promise<string> {
+    return this.open('shell', { verb: 'run', target: command, args: { command } })
   }
 
-  async #expire(command: string, ms: number): Promise<null> {
-    const question = `q${++this.#asked}`
-    const call = await this.open('shell', { verb: 'run', target: command, args: { command } })
-    void this.sink({ type: 'question.raised', question, call, request: { action: `Run ${command}`, command, tool: 'shell', cwd: this.cwd, choices: CHOICES } })
-    await this.pace.wait(ms)
-    await this.sink({ type: 'question.withdrawn', question, why: 'expired' })
+  async #askFor(order: AskOrder, alone: boolean): Promise<void> {
+    const { command, choices, diff, ms, quiet } = order
+    const request: ApprovalRequest = {
+      action: `Run ${command}`, command, tool: 'shell', cwd: this.p.cwd, reason: order.reason ?? 'The script asks.', risk: order.risk ?? 'low', choices,
+      ...(diff === undefined ? {} : { diff }),
+    }
+    const call = alone ? undefined : await this.#shell(command)
+    const before = this.p.memory.of(this.p.session, command)
+    const kind = before === null ? await this.ask(request, { ...defined({ call, ms, quiet }) }) : before === 'allowed' ? 'always' : 'deny_always'
+    if (kind !== 'over') this.p.memory.keep(this.p.session, command, kind)
+    if (call === undefined) return
+    const allowed = kind === 'once' || kind === 'session' || kind === 'always'
+    await this.close(call, allowed ? { output: `(scripted) ${command}\n`, result: `(scripted) ${command}`, exit: 0 } : { state: 'denied', result: kind === 'over' ? 'nobody answered' : 'refused' })
+  }
+
+  async #takeBack(command: string, ms: number): Promise<null> {
+    const question = this.asked.handle()
+    const call = await this.#shell(command)
+    void this.p.sink({ type: 'question.raised', question, call, request: { action: `Run ${command}`, command, tool: 'shell', cwd: this.p.cwd, choices: choicesOf('once', 'deny') } })
+    await this.p.pace.wait(ms)
+    await this.#expire(question)
     await this.close(call, { state: 'denied', result: 'nobody answered' })
+    return null
+  }
+
+  async #secret(request: SecretRequest, ms: number | undefined, expect: string | undefined): Promise<null> {
+    const question = this.asked.handle()
+    const raised: SecretRequest = { ...request, ...(ms === undefined ? {} : { deadline: this.p.pace.now() + ms }) }
+    const answer = await this.asked.wait(question, 'secret', () => void this.p.sink({ type: 'secret.raised', question, request: raised }), ms)
+    if (answer.kind !== 'secret') await this.#expire(question)
+    const given = answer.kind === 'secret' && answer.value !== null
+    const right = given && expect !== undefined && createHash('sha256').update(answer.value!).digest('hex') === expect
+    await this.say('text', !given ? '(secret not given) ' : expect === undefined ? '(secret given) ' : right ? '(the right secret was given) ' : '(another secret was given) ')
+    return null
+  }
+
+  async #expire(question: string, quiet = false): Promise<void> {
+    if (!quiet) await this.p.sink({ type: 'question.withdrawn', question, why: 'expired' })
+  }
+
+  async #hear(at: 'text' | 'tool' | 'wait'): Promise<null> {
+    for (const text of await this.inbox.hear(at)) await this.p.sink({ type: 'text', delta: `(heard: ${text}) ` })
     return null
   }
 
   async #deltas(count: number): Promise<null> {
     for (let i = 0; i < count; i++) {
-      if (this.pace.stopped) throw new Stopped()
-      await this.sink({ type: 'text', delta: deltaText(i) })
+      if (this.p.pace.stopped) throw new Stopped()
+      await this.p.sink({ type: 'text', delta: deltaText(i) })
       // The event loop belongs to everyone: a burst yields as a socket would.
       if (i % 64 === 63) await new Promise((resolve) => setImmediate(resolve))
     }
@@ -189,9 +291,9 @@ export class Player {
     for (let i = 0; left > 0; i++) {
       const delta = sizeText(i).slice(0, left)
       left -= delta.length
-      await this.sink({ type: 'text', delta })
+      await this.p.sink({ type: 'text', delta })
       if (i % 16 === 15) {
-        if (this.pace.stopped) throw new Stopped()
+        if (this.p.pace.stopped) throw new Stopped()
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
@@ -199,17 +301,9 @@ export class Player {
   }
 }
 
-const CHOICES: ApprovalRequest['choices'] = [{ id: 'once', kind: 'once' }, { id: 'deny', kind: 'deny' }]
-
-/** The n-th delta of `[[deltas:…]]`: ten units, and a new paragraph now and then. */
-export function deltaText(i: number): string {
-  const word = `w${i.toString(36)}`.padEnd(8, 'a')
-  return i % 40 === 39 ? word + '.\n\n' : word.slice(0, 8) + (i % 10 === 9 ? '. ' : ', ')
-}
-
-/** The n-th piece of `[[size:…]]`: a line of sixty-four units. */
-export function sizeText(i: number): string {
-  return `${i.toString().padStart(6, '0')} `.padEnd(63, 'the quick brown fox jumps over the lazy dog ') + '\n'
+/** An id that was not offered is taken for no. */
+function kindOf(choices: Choice[], id: string): ChoiceKind {
+  return choices.find((choice) => choice.id === id)?.kind ?? 'deny'
 }
 
 function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -1,60 +1,26 @@
-import type { ToolVerb } from '../../contract/rows'
+import type { Choice, ChoiceKind } from '../../contract/approvals'
 import { RUN_PROBLEMS } from '../../contract/problems'
 import type { RunProblemCode } from '../../contract/problems'
+import type { PlanEntry } from '../../contract/rows'
 import type { Usage } from '../../contract/session'
-
-/** What a tool does in a script; times in ms. */
-export interface ScriptedTool {
-  call?: string
-  parent?: string
-  verb?: ToolVerb
-  target?: string
-  title?: string
-  args?: unknown
-  output?: string
-  result?: string
-  diff?: string
-  exit?: number
-  state?: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'
-  ms?: number
-  /** Left open; a later `end` of the same call closes it. */
-  open?: boolean
-}
-
-/** One thing that the scripted agent does. Programs are data; `play.ts` performs them. */
-export type Step =
-  | { do: 'say' | 'reason'; text: string }
-  /** One delta, exactly as given; surrogate halves and combining marks may stand alone. */
-  | { do: 'raw'; delta: string }
-  | { do: 'replace'; from: number; text: string }
-  | { do: 'segment' }
-  | { do: 'deltas'; count: number }
-  | { do: 'size'; units: number }
-  | { do: 'tool'; name: string; tool: ScriptedTool }
-  | { do: 'end'; call: string; tool: ScriptedTool }
-  /** Asks for each command at once, and goes on when all are answered. */
-  | { do: 'ask'; commands: string[]; alone?: boolean }
-  /** Asks and takes the question back after `ms`. */
-  | { do: 'expire'; command: string; ms: number }
-  | { do: 'delay'; ms: number }
-  | { do: 'silence' }
-  /** Waits as `silence` does, and does not end when it is told to stop. */
-  | { do: 'deaf' }
-  | { do: 'error'; code: RunProblemCode; words: string }
-  | { do: 'crash'; words: string }
-  | { do: 'usage'; usage: Usage }
-  | { do: 'notice'; code: string; words: string }
-  | { do: 'title'; text: string }
-  | { do: 'context'; messages: unknown[] }
+import { choicesOf } from './step'
+import type { AskOrder, SteerMode, Step } from './step'
 
 const DIRECTIVE = /\[\[([a-z]+)(?::((?:(?!\]\])[\s\S])*\]?))?\]\]/g
 
 /** Text whose characters fall apart between UTF-16 units: emoji, flags, joined families, combining marks, Indic and Thai clusters. */
 export const SPLIT_TEXT = 'a\u{1F680}e\u0301 \u{1F469}\u200D\u{1F469}\u200D\u{1F467} \u{1F1EE}\u{1F1F9} \u0915\u094D\u0937 \u0E17\u0E35\u0E48 \u{20BB7}z'
 
+/** Time-out of an agent that gives its questions no ids, ms. */
+const NAMELESS_MS = 60_000
+
 /**
  * The program that a message names by directives (`[[say:Hello]] [[tool:read {"target":"a.md"}]] …`), or null when it names none. Text outside
  * of directives is not played; two closing brackets end one, so JSON within writes `] ]`. An unknown directive or arguments that do not parse become words of the answer, so that a slip is seen.
+ *
+ * Questions: `[[ask:ls || pwd]]` and `[[question:…]]` (without a tool) ask once or deny; `[[ask:{"command":"ls","choices":["once","session","deny"],"ms":5000}]]` asks
+ * with choices of its own; `[[nameless:ls || pwd]]` as an agent without ids; `[[clarify:Which? | red | blue]]`, `[[sudo:why]]`, `[[secret:NAME why]]`.
+ * Words in mid-turn: `[[steers:tool]]`, `[[hear]]`. A later turn of its own: `[[later:300 Built <<say:All green.>>]]`.
  */
 export function parseScript(message: string): Step[] | null {
   const steps: Step[] = []
@@ -70,6 +36,8 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
   switch (name) {
     case 'say':
     case 'reason':
+    case 'message':
+    case 'title':
       return { do: name, text: rest }
     case 'raw':
       return { do: 'raw', delta: rest }
@@ -82,6 +50,7 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
     case 'segment':
     case 'silence':
     case 'deaf':
+    case 'nothing':
       return { do: name }
     case 'deltas':
       return count(rest, (n) => ({ do: 'deltas', count: n }))
@@ -97,16 +66,45 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
       return name === 'tool' ? { do: 'tool', name: first, tool } : { do: 'end', call: first, tool }
     }
     case 'ask':
-    case 'question':
-      return rest ? { do: 'ask', commands: rest.split('||').map((command) => command.trim()), ...(name === 'question' ? { alone: true } : {}) } : null
+    case 'question': {
+      const asks = asksOf(rest)
+      return asks && { do: 'ask', asks, ...(name === 'question' ? { alone: true } : {}) }
+    }
     case 'expire': {
       const [ms, command] = word(rest)
       return count(ms, (n) => ({ do: 'expire', command, ms: n }))
+    }
+    case 'nameless':
+      return namelessOf(rest)
+    case 'clarify':
+      return clarifyOf(rest)
+    case 'sudo':
+    case 'secret':
+      return secretOf(name, rest)
+    case 'plan':
+      return planOf(rest)
+    case 'steers':
+      return STEER_MODES.includes(rest as SteerMode) ? { do: 'steers', how: rest as SteerMode } : null
+    case 'hear':
+      return rest === '' ? { do: 'hear' } : count(rest, (n) => ({ do: 'hear', ms: n }))
+    case 'relay': {
+      const [how, ms] = word(rest)
+      if (how === 'slow') return count(ms, (n) => ({ do: 'relay', relay: { how, ms: n } }))
+      return how === 'fail' || how === 'gone' || how === 'throw' ? { do: 'relay', relay: { how } } : null
+    }
+    case 'later': {
+      const [ms, more] = word(rest)
+      const script = more.replaceAll('<<', '[[').replaceAll('>>', ']]')
+      return count(ms, (n) => ({ do: 'later', ms: n, text: script.replace(DIRECTIVE, '').trim() || 'Something in the background is done', script }))
     }
     case 'error': {
       const [code, words] = word(rest)
       return (RUN_PROBLEMS as readonly string[]).includes(code) ? { do: 'error', code: code as RunProblemCode, words } : null
     }
+    case 'limit':
+      return { do: 'limit', words: rest }
+    case 'interrupt':
+      return { do: 'interrupt', words: rest }
     case 'crash':
       return { do: 'crash', words: rest || 'the scripted agent crashed' }
     case 'usage': {
@@ -117,8 +115,10 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
       const [code, words] = word(rest)
       return { do: 'notice', code, words }
     }
-    case 'title':
-      return { do: 'title', text: rest }
+    case 'bound': {
+      const [foreign, why] = word(rest)
+      return foreign ? { do: 'bound', foreign, why: why === 'first' || why === 'resumed' || why === 'reseeded' ? why : 'rotated' } : null
+    }
     case 'context': {
       const message = object(rest)
       return message ? { do: 'context', messages: [message] } : null
@@ -126,6 +126,75 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
     default:
       return null
   }
+}
+
+const STEER_MODES: SteerMode[] = ['any', 'text', 'tool', 'never', 'refuse', 'throw']
+const CHOICE_KINDS: ChoiceKind[] = ['once', 'session', 'always', 'deny', 'deny_always']
+
+function asksOf(rest: string): AskOrder[] | null {
+  if (rest === '') return null
+  if (!/^\s*[[{]/.test(rest)) return rest.split('||').map((command) => ({ command: command.trim(), choices: choicesOf('once', 'deny') }))
+  const value = json(rest)
+  const asks = (Array.isArray(value) ? value : [value]).map(askOf)
+  return asks.length > 0 && asks.every((ask) => ask !== null) ? asks : null
+}
+
+function askOf(value: unknown): AskOrder | null {
+  const given = value as Omit<Partial<AskOrder>, 'choices'> & { choices?: unknown }
+  if (typeof given?.command !== 'string') return null
+  const choices = given.choices === undefined ? choicesOf('once', 'deny') : choicesFrom(given.choices)
+  return choices && { ...given, command: given.command, choices }
+}
+
+/** Kinds, or whole choices with ids and words of their own. */
+function choicesFrom(given: unknown): Choice[] | null {
+  if (!Array.isArray(given) || given.length === 0) return null
+  const choices = given.map((item: unknown): Choice | null => {
+    if (typeof item === 'string') return CHOICE_KINDS.includes(item as ChoiceKind) ? choicesOf(item as ChoiceKind)[0]! : null
+    const choice = item as Partial<Choice> | null
+    return typeof choice?.id === 'string' && CHOICE_KINDS.includes(choice.kind as ChoiceKind) ? (choice as Choice) : null
+  })
+  return choices.every((choice) => choice !== null) ? choices : null
+}
+
+function namelessOf(rest: string): Step | null {
+  const given = object(rest) as { commands?: unknown; ms?: number; lag?: number } | null
+  const commands = given ? given.commands : rest.split('||').map((command) => command.trim())
+  if (rest.trim() === '' || !Array.isArray(commands) || !commands.every((command) => typeof command === 'string' && command !== '')) return null
+  return { do: 'nameless', commands: commands as string[], ms: given?.ms ?? NAMELESS_MS, lag: given?.lag ?? 0 }
+}
+
+function clarifyOf(rest: string): Step | null {
+  const given = object(rest) as { question?: unknown; choices?: unknown; free?: boolean; ms?: number; quiet?: boolean } | null
+  if (!given) {
+    const [question = '', ...choices] = rest.split('|').map((part) => part.trim())
+    return question === '' ? null : { do: 'clarify', request: { question, choices, free: true } }
+  }
+  if (typeof given.question !== 'string') return null
+  const choices = Array.isArray(given.choices) ? given.choices.map(String) : []
+  return { do: 'clarify', request: { question: given.question, choices, free: given.free ?? true }, ...(given.ms === undefined ? {} : { ms: given.ms }), ...(given.quiet ? { quiet: true } : {}) }
+}
+
+function secretOf(kind: 'sudo' | 'secret', rest: string): Step | null {
+  const given = object(rest) as { prompt?: unknown; env?: string; ms?: number; expect?: string } | null
+  if (given && rest.trim() !== '') {
+    if (typeof given.prompt !== 'string') return null
+    const { prompt, env, ms, expect } = given
+    return { do: 'secret', request: { kind, prompt, ...(env === undefined ? {} : { env }) }, ...(ms === undefined ? {} : { ms }), ...(expect === undefined ? {} : { expect }) }
+  }
+  const [env, words] = kind === 'secret' ? word(rest) : ['', rest.trim()]
+  return { do: 'secret', request: { kind, prompt: words || 'The script needs it', ...(env === '' ? {} : { env }) } }
+}
+
+/** `Look | >Change | -Drop | +Ask`: pending unless marked: `+` done, `>` active, `-` cancelled. */
+function planOf(rest: string): Step | null {
+  const given = json(rest)
+  if (Array.isArray(given)) return { do: 'plan', entries: given as PlanEntry[] }
+  const entries = rest.split('|').flatMap((part): PlanEntry[] => {
+    const [, mark = '', text = ''] = /^\s*([+>-]?)\s*([\s\S]*?)\s*$/.exec(part) ?? []
+    return text === '' ? [] : [{ text, state: mark === '+' ? 'done' : mark === '>' ? 'active' : mark === '-' ? 'cancelled' : 'pending' }]
+  })
+  return { do: 'plan', entries }
 }
 
 function word(text: string): [string, string] {
@@ -138,12 +207,17 @@ function count(text: string, make: (n: number) => Step): Step | null {
   return text.trim() !== '' && Number.isSafeInteger(n) && n >= 0 ? make(n) : null
 }
 
-function object(json: string): ScriptedTool | null {
-  if (json.trim() === '') return {}
+function json(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(json)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null
+    return JSON.parse(text) as unknown
   } catch {
-    return null
+    return undefined
   }
+}
+
+/** Nothing at all is an empty object; what is no object is null. */
+function object(text: string): Record<string, unknown> | null {
+  if (text.trim() === '') return {}
+  const value = json(text)
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null
 }

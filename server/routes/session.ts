@@ -64,9 +64,7 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
       return { ok: true, session: await compact(store, head) }
     },
     async 'POST /api/session/read'({ input }) {
-      // Nobody has seen what is not there yet: a mark ahead of the chat would hide what comes.
-      const { seq } = await loadSession(store, input.session_id)
-      if (!(await store.markRead(input.session_id, Math.min(input.seq, seq)))) throw notFound()
+      if (!isPathSafeId(input.session_id) || !(await store.markRead(input.session_id, input.seq))) throw notFound()
       return { ok: true }
     },
     async 'POST /api/session/delete'({ input, profile }) {

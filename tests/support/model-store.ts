@@ -139,7 +139,7 @@ export class ModelStore implements Store {
     if (!kept) return null
     const { head, rev, generation, n, pos } = kept
     const beside = [...kept.beside].map(([id, foreign]) => ({ id, foreign }))
-    return { head, deleted: kept.value.deleted, seq: kept.value.seq, rev, generation, n, pos, tail: tailOf(kept.value), beside }
+    return { head, deleted: kept.value.deleted, seq: kept.value.seq, rev, generation, n, pos, tail: tailOf(kept.value), ...(kept.read !== undefined && kept.entry && { read: kept.read }), beside }
   }
 
   async window(session: string, opts: { limit: number; before?: string }): Promise<Changes | null> {

@@ -10,6 +10,9 @@ export function load(db: Connection, id: string): SessionState | null {
     const session = readSession(db, id)
     if (!session) return null
     const { seq, rev, generation, n, pos } = session
-    return { head: headOf(session), deleted: session.deleted === 1, seq, rev, generation, n, pos, tail: readTail(db, session), beside: beside(db, session.sid) }
+    const read = db.get<{ read: number | null }>('SELECT read FROM list WHERE sid = ? AND removed = 0', session.sid)?.read ?? null
+    return {
+      head: headOf(session), deleted: session.deleted === 1, seq, rev, generation, n, pos, tail: readTail(db, session), ...(read === null ? {} : { read }), beside: beside(db, session.sid),
+    }
   })
 }

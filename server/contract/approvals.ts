@@ -16,6 +16,8 @@ export interface ApprovalRequest {
   action: string
   /** The exact command, never cut. */
   command?: string
+  /** The part of `command` that made it ask, exactly as it stands there. */
+  trigger?: string
   /** Unified diff of what will be written. */
   diff?: string
   /** The tool's name, for clients of the original (`pattern_key`). */

@@ -8,6 +8,10 @@ import type { Run } from './session'
 export interface Ending { type: string; message: string; hint?: string; details?: string }
 
 const ENDINGS: Record<RunProblemCode, { type: string; message: string; hint?: string }> = {
+  compression_snapshot_stale: { type: 'compression_snapshot_stale', message: 'The chat changed while it was being shortened; the message was not answered.', hint: 'Send it again.' },
+  cancelled: { type: 'cancelled', message: 'The task was cancelled; no provider failed.', hint: 'Try again if that was not you.' },
+  credential_pool_empty: { type: 'credential_pool_empty', message: 'No usable key is left for this provider.', hint: 'Add a key, wait for one to recover, or choose another provider.' },
+  compression_exhausted: { type: 'compression_exhausted', message: 'The chat is too long, and it cannot be shortened any further.', hint: 'Go on in a new chat with what matters now.' },
   quota_exhausted: { type: 'quota_exhausted', message: 'The account has no credit left.', hint: 'Top it up, wait for the limit to reset, or choose another model.' },
   rate_limit: { type: 'rate_limit', message: 'The provider refused the request: too many of them.', hint: 'Try again in a moment.' },
   auth_mismatch: { type: 'auth_mismatch', message: 'The provider refused the key.', hint: 'Check the key and that it belongs to this model and provider.' },

@@ -1,4 +1,6 @@
+import { questionOf } from './apply-questions'
 import type { Approval } from './approvals'
+import type { Clarify, Secret } from './questions'
 import { clip, firstSentence } from './sentence'
 import type { AgentRef, ModelRef, Run, RunOutcome, Transcript } from './session'
 import { lastRun } from './session'
@@ -70,28 +72,43 @@ export const entryOf: EntryOf = (value) => {
   const rows = lastTurnRows(value)
   const turn = rows.length > 0 ? value.turns.get(rows[0]!.turn) : undefined
   const run = turn && lastRun(turn)
-  const open = rows.map(openQuestion).filter((approval) => approval !== undefined)
+  const open = rows.map(openQuestion).filter((question) => question !== undefined)
   const entry: EntryFields = {
     id: head.id, title: head.title, profile: head.profile, workspace: head.workspace, agent: head.agent, model: head.model, pinned: head.pinned,
     archived: head.archived, createdAt: head.createdAt, lastAt: head.lastAt, count: head.count, state: 'idle', questions: open.length, ticks: ticksOf(rows),
   }
+  if (value.queue.items.length > 0) entry.queued = value.queue.items.length
   if (run && run.state !== 'settled') {
     entry.state = run.state === 'stopping' ? 'stopping' : open.length > 0 ? 'asking' : 'working'
     entry.run = run.id
     entry.since = run.startedAt
   } else if (run) {
+    // Nothing changes a turn after its last run has settled, but the start of the next one.
+    entry.settled = turn.seq
     if (run.outcome) entry.outcome = run.outcome
     if (run.problem) entry.problem = run.problem.code
   }
-  const line = lineOf(rows, run, open[0])
+  const line = lineOf(rows, run, open.find((question) => !('waits' in question && question.waits)) ?? open[0])
   if (line) entry.line = line
   return entry
 }
 
-/** Whether two entries show the same, whatever their revisions; then nothing is written and no revision moves. Both come from `entryOf`, whose parts have one order of keys. */
-export function sameEntry(a: EntryFields & { rev?: number }, b: EntryFields & { rev?: number }): boolean {
-  const names = Object.keys({ ...a, ...b }) as (keyof EntryFields)[]
-  return names.every((name) => (name as string) === 'rev' || a[name] === b[name] || JSON.stringify(a[name]) === JSON.stringify(b[name]))
+/** What in the list asks for a person: a question before a failure before an answer, and the last two only until the chat was looked at. */
+export type Attention = 'question' | 'failed' | 'unread'
+
+export function attentionOf(entry: Pick<ListEntry, 'questions' | 'outcome' | 'settled' | 'read'>): Attention | null {
+  if (entry.questions > 0) return 'question'
+  if ((entry.settled ?? 0) <= (entry.read ?? 0)) return null
+  return entry.outcome === 'failed' || entry.outcome === 'interrupted' ? 'failed' : 'unread'
+}
+
+/**
+ * Whether two entries show the same, whatever their revisions; then nothing is written and no revision moves. What comes from `entryOf` has one order of keys. The
+ * read mark counts: whoever compares a new entry with a kept one gives it the kept one's first.
+ */
+export function sameEntry(a: EntryFields & { rev?: number; read?: number }, b: EntryFields & { rev?: number; read?: number }): boolean {
+  const names = Object.keys({ ...a, ...b }) as (keyof typeof a)[]
+  return names.every((name) => name === 'rev' || a[name] === b[name] || JSON.stringify(a[name]) === JSON.stringify(b[name]))
 }
 
 /** In display order. Empty when nothing was said yet. */
@@ -105,14 +122,15 @@ function lastTurnRows(value: Transcript): Row[] {
   return rows.reverse()
 }
 
-function openQuestion(row: Row): Approval | undefined {
-  return 'approval' in row && row.approval?.state === 'open' ? row.approval : undefined
+function openQuestion(row: Row): Approval | Clarify | Secret | undefined {
+  const question = questionOf(row)
+  return question?.state === 'open' ? question : undefined
 }
 
-function lineOf(rows: Row[], run: Run | undefined, question: Approval | undefined): ListLine | undefined {
+function lineOf(rows: Row[], run: Run | undefined, question: Approval | Clarify | Secret | undefined): ListLine | undefined {
   if (question) return { kind: 'question', text: clip(asked(question), LINE_LENGTH) }
   if (!run) return undefined
-  if (run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && row.kind !== 'notice'))
+  if (run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && (row.kind === 'tool' || row.kind === 'thought' || row.kind === 'answer')))
   if (run.outcome === 'failed' || run.outcome === 'interrupted') return { kind: 'problem', text: firstSentence(run.problem?.words ?? '', LINE_LENGTH) }
   const answer = rows.findLast((row) => row.kind === 'answer' && row.text.length > 0)
   const text = answer ? firstSentence(answer.text, LINE_LENGTH) : ''
@@ -120,8 +138,14 @@ function lineOf(rows: Row[], run: Run | undefined, question: Approval | undefine
 }
 
 /** What is asked, with the command that the sentence leaves out: the list is where one decides whether to look. */
-function asked({ action, command }: Approval): string {
-  return command && !action.includes(command) ? `${action}: ${command}` : action
+function asked(question: Approval | Clarify | Secret): string {
+  if ('question' in question) return question.question
+  if ('prompt' in question) return withDetail(question.prompt, question.env)
+  return withDetail(question.action, question.command)
+}
+
+function withDetail(sentence: string, detail: string | undefined): string {
+  return detail && !sentence.includes(detail) ? `${sentence}: ${detail}` : sentence
 }
 
 function stepLine(row: Row | undefined): ListLine | undefined {

@@ -75,7 +75,8 @@ export class Refusal extends Error {
  * the second names what only our construction can meet.
  */
 export const RUN_PROBLEMS = [
-  'quota_exhausted', 'rate_limit', 'auth_mismatch', 'model_not_found', 'no_response', 'tool_limit_reached', 'interrupted', 'error',
+  'compression_snapshot_stale', 'cancelled', 'interrupted', 'credential_pool_empty', 'quota_exhausted', 'rate_limit', 'auth_mismatch', 'model_not_found',
+  'compression_exhausted', 'tool_limit_reached', 'no_response', 'error',
   'provider_unreachable', 'provider_error', 'provider_garbled', 'agent_silent', 'agent_died', 'agent_unavailable', 'no_model', 'context_full',
   'server_restarted', 'server_stopped', 'store_failed',
 ] as const

@@ -16,7 +16,7 @@ export class ReasoningEcho {
   /** Nothing was thought since something was said. */
   #fresh = true
 
-  /** Of segments that are forgotten. */
+  /** Of texts that are forgotten. */
   #work = 0
 
   /** Units looked at so far: what it costs, as a number that no clock disturbs. */
@@ -54,6 +54,14 @@ export class ReasoningEcho {
       if (keep !== null) return { alreadySaid, cut: { segment, keep } }
     }
     return { alreadySaid }
+  }
+
+  /** The agent corrected what it said last: of that `text` stands. What was said before it is not compared any more. */
+  corrected(text: string): void {
+    this.#work += this.#said.work + this.#passages.work
+    this.#said = new EchoIndex()
+    this.#passages = new Passages()
+    this.visible(text)
   }
 
   /** A row of reasoning ended: what comes next is a segment of its own. False when nothing of the current one is left, then the previous one stays what it is. */

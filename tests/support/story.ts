@@ -81,6 +81,49 @@ export class Story {
     return this.say({ type: 'approval.decided', approval, row, run: this.#run, choice: kind === 'once' ? 'y' : 'n', kind, by: 'person' })
   }
 
+  /** A clarifying question on a row of its own, opened here. */
+  clarify(row: string, id: string, more: Partial<Payload<'clarify.raised'>['request']> = {}): this {
+    return this.question(row).say({ type: 'clarify.raised', clarify: id, row, run: this.#run, request: { question: 'Which one?', choices: ['left', 'right'], free: true, ...more } })
+  }
+
+  reply(row: string, clarify: string, answer: string): this {
+    return this.say({ type: 'clarify.answered', clarify, row, run: this.#run, answer })
+  }
+
+  /** A secret is asked for on a row of its own, opened here. */
+  secret(row: string, id: string, more: Partial<Payload<'secret.raised'>['request']> = {}): this {
+    return this.question(row).say({ type: 'secret.raised', secret: id, row, run: this.#run, request: { kind: 'secret', prompt: 'The key of the shop', env: 'SHOP_KEY', ...more } })
+  }
+
+  give(row: string, secret: string, given = true): this {
+    return this.say({ type: 'secret.answered', secret, row, run: this.#run, given })
+  }
+
+  /** A word into the run, accepted. */
+  steer(row: string, steer: string, text: string): this {
+    return this.say({ type: 'row.opened', kind: 'steer', ...this.#opening(row), text }).say({ type: 'steer.accepted', steer, row, run: this.#run })
+  }
+
+  delivered(row: string, steer: string, evidence: 'seen' | 'inferred' = 'seen'): this {
+    return this.say({ type: 'steer.delivered', steer, row, run: this.#run, evidence }).close(row)
+  }
+
+  returned(row: string, steer: string, to: 'queue' | 'draft', item?: string): this {
+    return this.say({ type: 'steer.returned', steer, row, run: this.#run, to, ...(item ? { item } : {}) }).close(row, { state: 'cancelled' })
+  }
+
+  plan(row: string, plan: Payload<'plan.replaced'>['plan']): this {
+    return this.say({ type: 'row.opened', kind: 'plan', ...this.#opening(row), plan })
+  }
+
+  replan(row: string, plan: Payload<'plan.replaced'>['plan']): this {
+    return this.say({ type: 'plan.replaced', row, run: this.#run, plan })
+  }
+
+  queue(item: string, text: string, more: Partial<Payload<'queue.added'>> = {}): this {
+    return this.say({ type: 'queue.added', item, text, by: 'person', ...more })
+  }
+
   stop(): this {
     return this.say({ type: 'run.stopping', run: this.#run, turn: this.#turn, by: 'person' })
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { emptyTranscript } from '../../../../server/contract/fold'
-import { entryOf, LINE_LENGTH, MAX_TICKS, sameEntry } from '../../../../server/contract/listing'
+import { attentionOf, entryOf, LINE_LENGTH, MAX_TICKS, sameEntry } from '../../../../server/contract/listing'
 import { firstSentence } from '../../../../server/contract/sentence'
 import { Story } from '../../../support/story'
 
@@ -67,6 +67,64 @@ describe('the list entry', () => {
     expect(ticks[0]).toEqual({ kind: 'tool', state: 'failed', ms: 90, at: story.value.rows.get('r0')!.at })
     expect(ticks.reduce((sum, { ms }) => sum + ms!, 0)).toBe(400)
     expect(ticks[1]!.at).toBe(story.value.rows.get('r9')!.at)
+  })
+})
+
+describe('what asks for a person', () => {
+  test('questions of every kind count, and the line says what is asked', () => {
+    const story = new Story().ask('t1', 'Hi').clarify('r1', 'c1', { question: 'Left or   right?' })
+    expect(entry(story)).toMatchObject({ state: 'asking', questions: 1, line: { kind: 'question', text: 'Left or right?' } })
+    story.secret('r2', 's1')
+    expect(entry(story)).toMatchObject({ questions: 2, line: { text: 'Left or right?' } })
+    story.reply('r1', 'c1', 'left').close('r1')
+    expect(entry(story)).toMatchObject({ questions: 1, line: { kind: 'question', text: 'The key of the shop: SHOP_KEY' } })
+    expect(entry(story).ticks.map(({ state }) => state)).toEqual(['done', 'need'])
+    story.give('r2', 's1', false).close('r2', { state: 'denied' })
+    expect(entry(story)).toMatchObject({ state: 'working', questions: 0 })
+  })
+
+  test('a question that cannot be answered yet is not the one in the line', () => {
+    const story = new Story().ask('t1', 'Hi').tool('r1').tool('r2').raise('r1', 'a1', { action: 'First', command: 'x', waits: true }).raise('r2', 'a2', { action: 'Second', command: 'y' })
+    expect(entry(story)).toMatchObject({ questions: 2, line: { text: 'Second: y' } })
+  })
+
+  test('a word on the way and a plan are no step of the agent', () => {
+    const story = new Story().ask('t1', 'Hi').tool('r1', { target: 'a.ts' }).steer('r2', 's1', 'faster').plan('r3', [{ text: 'One', state: 'active' }])
+    expect(entry(story)).toMatchObject({ line: { kind: 'step', text: 'a.ts' }, ticks: [{ kind: 'tool' }] })
+  })
+
+  test('the queue counts, and an empty one is not said', () => {
+    const story = new Story().ask('t1', 'Hi').queue('q1', 'Then this').queue('q2', 'And that')
+    expect(entry(story).queued).toBe(2)
+    story.say({ type: 'queue.removed', items: ['q1', 'q2'] })
+    expect(entry(story)).not.toHaveProperty('queued')
+  })
+
+  test('an end says at which event it was, until the next attempt begins', () => {
+    const story = new Story().ask('t1', 'Hi')
+    expect(entry(story)).not.toHaveProperty('settled')
+    story.settle({ outcome: 'failed', problem: { code: 'rate_limit' } })
+    const settled = story.events.length
+    expect(entry(story).settled).toBe(settled)
+    story.say({ type: 'session.changed', title: 'Another' }).queue('q1', 'x')
+    expect(entry(story).settled).toBe(settled)
+    story.run('t1.again', 'retried')
+    expect(entry(story)).not.toHaveProperty('settled')
+  })
+
+  test('a question goes before a failure, a failure before an answer, and what was looked at asks for nobody', () => {
+    expect(attentionOf({ questions: 1, outcome: 'failed', settled: 9, read: 1 })).toBe('question')
+    expect(attentionOf({ questions: 0, outcome: 'failed', settled: 9 })).toBe('failed')
+    expect(attentionOf({ questions: 0, outcome: 'interrupted', settled: 9, read: 8 })).toBe('failed')
+    expect(attentionOf({ questions: 0, outcome: 'completed', settled: 9, read: 8 })).toBe('unread')
+    expect(attentionOf({ questions: 0, outcome: 'failed', settled: 9, read: 9 })).toBeNull()
+    expect(attentionOf({ questions: 0 })).toBeNull()
+  })
+
+  test('a read mark that moved makes another entry', () => {
+    const fields = entry(new Story().ask('t1', 'Hi').settle())
+    expect(sameEntry({ ...fields, rev: 1, read: 3 }, { ...fields, rev: 2, read: 3 })).toBe(true)
+    expect(sameEntry(fields, { ...fields, read: 3 })).toBe(false)
   })
 })
 

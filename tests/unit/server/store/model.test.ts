@@ -1,9 +1,10 @@
 import type { Store } from '../../../../server/store/port'
 import { emptyDisk } from '../../../support/model-disk'
 import { ModelStore } from '../../../support/model-store'
-import { storeContract } from './contract'
+import { storeContract, type Harness } from './contract'
+import { controlContract } from './control'
 
-storeContract('the model in memory', async () => {
+async function make(): Promise<Harness> {
   const disk = emptyDisk()
   const clock = { now: 1_700_000_000_000 }
   const opened: Store[] = []
@@ -18,4 +19,7 @@ storeContract('the model in memory', async () => {
       for (const store of opened) await store.close()
     },
   }
-})
+}
+
+storeContract('the model in memory', make)
+controlContract('the model in memory', make)

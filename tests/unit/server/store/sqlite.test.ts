@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import type { Store } from '../../../../server/store/port'
 import { freshFolder, openTestStore } from '../../../support/store-thread'
-import { storeContract } from './contract'
+import { storeContract, type Harness } from './contract'
+import { controlContract } from './control'
 
-storeContract('SQLite in threads', async () => {
+async function make(): Promise<Harness> {
   const folder = freshFolder('contract')
   const clock = { now: 1_700_000_000_000 }
   const opened: Store[] = []
@@ -19,4 +20,7 @@ storeContract('SQLite in threads', async () => {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-})
+}
+
+storeContract('SQLite in threads', make)
+controlContract('SQLite in threads', make)

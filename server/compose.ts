@@ -69,6 +69,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   const { store, timers, report } = parts
   const runs = makeRuns({
     store, timers, mint: parts.mint, agents: parts.agents, defaultAgent: parts.defaultAgent, defaultWorkspace: parts.defaultWorkspace, workspaceRoots: parts.workspaceRoots,
+    profileOf: (name) => (name === parts.profile.name ? parts.profile : null),
     ...(parts.limits ? { limits: parts.limits } : {}), ...(parts.processes ? { processes: parts.processes } : {}),
   })
   const feed = await makeFeed({ store, timers, version: parts.version, report })

@@ -1,10 +1,11 @@
 import type { Agent, Probe, TurnInput } from '../agents/port'
 import type { Draft } from '../contract/events'
 import { Refusal } from '../contract/problems'
+import type { TurnSource } from '../contract/rows'
 import { lastRun } from '../contract/session'
 import type { AgentKind, AgentRef, ModelRef, SessionHead, Turn } from '../contract/session'
 import type { Mint } from '../contract/ids'
-import type { SessionState } from '../store/port'
+import type { ContextItem, SessionState } from '../store/port'
 import type { StartInput, Started } from './port'
 import type { Ledger } from './ledger'
 import { provisionalTitle } from './title'
@@ -31,8 +32,18 @@ export interface Admission {
   tail: SessionState['tail']
   agent: AgentRef
   model: ModelRef | null
+  /** The model that the chat uses from now on, where the request names one. */
+  choose?: ModelRef | null
   workspace: string
-  input: StartInput
+  /** The prompt; without one an earlier turn is tried again. */
+  text?: string
+  retry?: string
+  key?: string
+  source: TurnSource
+  /** The message of the queue that this is: it leaves the queue in the same append. */
+  item?: string
+  /** Words of an answer that broke off and that the model's history does not hold yet. */
+  context?: ContextItem[]
   now: number
 }
 
@@ -49,28 +60,26 @@ export interface Admitted {
  * ids and places are claimed here. Refuses with `nothing_to_retry`.
  */
 export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
-  const retried = a.input.retry === undefined ? null : retriable(a.tail, a.input.retry)
+  const retried = a.retry === undefined ? null : retriable(a.tail, a.retry)
   const generation = ledger.generation + 1
   const run = mint('run')
   const turn = retried?.id ?? mint('trn')
   const drafts: Draft[] = []
   const first = a.tail.turns.size === 0
-  const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.input.text ?? '')
+  const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.text ?? '')
   const title = first && a.head.titleBy === 'provisional' ? provisionalTitle(text) : a.head.title
   const change: Draft & { type: 'session.changed' } = { type: 'session.changed' }
   if (title !== a.head.title) Object.assign(change, { title, titleBy: 'provisional' })
   if (a.workspace !== a.head.workspace) change.workspace = a.workspace
-  if (a.input.model && !sameModel(a.input.model, a.head.model)) change.model = a.input.model
+  if (a.choose && !sameModel(a.choose, a.head.model)) change.model = a.choose
   if (Object.keys(change).length > 1) drafts.push(change)
+  if (a.item !== undefined) drafts.push({ type: 'queue.taken', item: a.item, turn })
 
   let userRow = retried?.row
   if (retried) drafts.push(...retraction(a.tail, retried))
   else {
     userRow = mint('row')
-    drafts.push({
-      type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: 'person',
-      ...(a.input.key === undefined ? {} : { key: a.input.key }),
-    })
+    drafts.push({ type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: a.source, ...(a.key === undefined ? {} : { key: a.key }) })
   }
   if (first) drafts.push({ type: 'agent.bound', agent: a.agent, why: 'first' })
   drafts.push({
@@ -104,8 +113,8 @@ function retraction(tail: SessionState['tail'], turn: Turn): Draft[] {
 }
 
 /** The agent of a run and its model: what the request says, else the chat, else the agent's own. */
-export function resolved(agent: Agent, probe: Probe, head: SessionHead, input: StartInput): { ref: AgentRef; model: ModelRef | null } {
-  const model = input.model ?? head.model ?? (probe.state === 'ready' ? probe.model : null)
+export function resolved(agent: Agent, probe: Probe, head: SessionHead, chosen?: ModelRef | null): { ref: AgentRef; model: ModelRef | null } {
+  const model = chosen ?? head.model ?? (probe.state === 'ready' ? probe.model : null)
   if (probe.state === 'unavailable' && probe.code === 'no_model' && model === null) {
     throw new Refusal('no_model', 'No model is connected.', { ...(probe.words === undefined ? {} : { words: probe.words }), ...(probe.hint === undefined ? {} : { hint: probe.hint }) })
   }

@@ -1,11 +1,18 @@
-import type { Agent, AgentEvent, AgentSession, Opening, Timers, TurnEnd, TurnInput } from '../agents/port'
+import type { AgentEvent, AgentSession, Timers, TurnEnd, TurnInput } from '../agents/port'
+import type { Draft } from '../contract/events'
+import type { Mint } from '../contract/ids'
 import type { RunProblem } from '../contract/problems'
+import type { QueueItem } from '../contract/queue'
+import type { AgentRef } from '../contract/session'
 import { Journal } from './journal'
 import type { JournalParts } from './journal'
 import type { Ledger } from './ledger'
+import { ladderOf } from './limits'
 import type { Limits } from './limits'
 import { Mailbox } from './mailbox'
 import { settle } from './settle'
+import { Steers } from './steer'
+import { within } from './timers'
 import { watch } from './watchdog'
 import { wordsOf } from './words'
 
@@ -14,6 +21,10 @@ export interface RunParts extends JournalParts {
   profile: string
   startedAt: number
   limits: Limits
+  /** The chat's queue as the actor has claimed it, and the claim of what the run's end adds to it. */
+  queue: { items: () => readonly QueueItem[]; claim: (drafts: Draft[]) => void }
+  /** The run needs its agent no more; `sound`: the turn ended by itself. Resolves when the agent's session has ended, if it has to. */
+  release: (sound: boolean) => Promise<void>
 }
 
 type StopReason = Parameters<AgentSession['stop']>[0]
@@ -29,16 +40,22 @@ export class LiveRun {
   readonly profile: string
   readonly generation: number
   readonly startedAt: number
+  readonly agentRef: AgentRef
+  readonly mint: Mint
   readonly ledger: Ledger
   readonly timers: Timers
   readonly limits: Limits
   readonly journal: Journal
+  readonly steers: Steers
+  readonly queue: RunParts['queue']
   readonly mailbox = new Mailbox()
   agent: AgentSession | null = null
   /** True once its admission has committed. */
   admitted = false
   /** True once the agent has ended its turn by itself; false when it was given up. */
   turnOver = false
+  /** True once the agent has answered, used a tool or asked: without any of it a turn is no answer. */
+  answered = false
   /** Claimed by the first stop: resolves when `run.stopping` has committed. */
   stopping: Promise<void> | null = null
   /** Set at the server's own end. */
@@ -48,6 +65,8 @@ export class LiveRun {
   /** Resolves when the run has settled and its agent has ended or was given up. */
   readonly ended: Promise<void>
   #end!: () => void
+  #release: RunParts['release']
+  #released: Promise<void> | null = null
   #told = false
   #reason: StopReason | null = null
   #paused = false
@@ -61,24 +80,47 @@ export class LiveRun {
     this.profile = parts.profile
     this.generation = parts.generation
     this.startedAt = parts.startedAt
+    this.agentRef = parts.agent
+    this.mint = parts.mint
     this.ledger = parts.ledger
     this.timers = parts.timers
     this.limits = parts.limits
+    this.queue = parts.queue
+    this.#release = parts.release
     this.journal = new Journal(parts)
+    this.steers = new Steers({ run: parts.run, turn: parts.turn, mint: parts.mint, ledger: parts.ledger, monotonic: parts.timers.monotonic })
     this.ended = new Promise((resolve) => (this.#end = resolve))
   }
 
-  /** Opens the agent, runs the turn to its single end and settles. Never rejects. */
-  async drive(agent: Agent, opening: Opening, input: TurnInput): Promise<void> {
+  /** ms that the agent has to end once it was told to stop. */
+  get ladder(): number {
+    return ladderOf(this.limits, this.agentRef.kind)
+  }
+
+  /** Lives through one turn of the agent to its single end, and settles. Never rejects. */
+  async drive(play: (run: LiveRun) => Promise<TurnEnd>): Promise<void> {
     this.#cancelWatch = watch(this.timers, this.limits.silence, this.journal, () => this.#silent())
-    const end = await this.#play(agent, opening, input)
+    const end = await play(this).catch((error: unknown) => failed('agent_died', error))
     this.turnOver = true
     await this.settle(end)
-    this.#finish()
+    await this.#finish(end.problem?.code !== 'agent_died')
+  }
+
+  /** A submitted turn on the agent's session. */
+  async submit(open: () => Promise<AgentSession>, input: TurnInput): Promise<TurnEnd> {
+    try {
+      this.agent = await open()
+    } catch (error) {
+      return failed('agent_unavailable', error)
+    }
+    if (this.stopping || this.settled || this.draining) return { outcome: 'cancelled' }
+    return this.agent.turn(input)
   }
 
   /** What an agent reports; a promise while too much of its text waits for the store. */
   readonly sink = (event: AgentEvent): void | Promise<void> => {
+    if (this.journal.closed) return
+    this.#note(event)
     this.journal.take(event)
     if (this.ledger.waitingUnits <= this.limits.waiting || this.journal.closed) return
     if (!this.#paused) {
@@ -115,42 +157,54 @@ export class LiveRun {
     this.mailbox.close()
     this.journal.abandon()
     this.settled ??= Promise.resolve()
-    this.tellStop('store_failed', this.limits.ladder)
-    if (this.turnOver) this.#finish()
+    this.tellStop('store_failed', this.ladder)
+    if (this.turnOver) void this.#finish(false)
   }
 
-  async #play(agent: Agent, opening: Opening, input: TurnInput): Promise<TurnEnd> {
-    try {
-      this.agent = await agent.open(opening, this.sink)
-    } catch (error) {
-      return failed('agent_unavailable', error)
+  /** What the run itself writes of what the agent says, and what of it is an answer. */
+  #note(event: AgentEvent): void {
+    switch (event.type) {
+      case 'text':
+        this.answered ||= event.delta.trim() !== ''
+        return
+      case 'text.replace':
+      case 'message':
+        this.answered ||= event.text.trim() !== ''
+        return
+      case 'tool.started':
+      case 'question.raised':
+      case 'clarify.raised':
+      case 'secret.raised':
+        this.answered = true
+        return
+      case 'steer.delivered':
+        return this.#push(this.steers.delivered(event.steer, event.evidence))
+      case 'turn.bound':
+        return this.#push([{ type: 'run.bound', run: this.id, turn: this.turn, foreign: event.foreign, ...(event.counters ? { counters: event.counters } : {}) }])
     }
-    if (this.stopping || this.settled || this.draining) return { outcome: 'cancelled' }
-    try {
-      return await this.agent.turn(input)
-    } catch (error) {
-      return failed('agent_died', error)
-    }
+  }
+
+  #push(drafts: Draft[]): void {
+    if (drafts.length) this.ledger.push({ drafts, generation: this.generation })
   }
 
   #silent(): void {
     const words = `Nothing came from the agent for ${Math.round(this.limits.silence / 1000)} seconds.`
     void this.settle({ outcome: 'failed', problem: { code: 'agent_silent', words } })
-    this.tellStop('server', this.limits.ladder)
+    this.tellStop('server', this.ladder)
   }
 
   #abandon(): void {
-    void this.settle({ outcome: this.#reason === 'person' || this.#reason === 'delete' ? 'cancelled' : 'interrupted' }).then(() => this.#finish())
+    void this.settle({ outcome: this.#reason === 'person' || this.#reason === 'delete' ? 'cancelled' : 'interrupted' }).then(() => this.#finish(false))
   }
 
-  #finish(): void {
+  /** No next turn begins before the agent of this one has ended (agents.md §4); one that does not say so is not waited for. */
+  async #finish(sound: boolean): Promise<void> {
     this.#cancelLadder()
     this.#cancelWatch()
-    const agent = this.agent
-    if (agent) {
-      this.agent = null
-      Promise.resolve().then(() => agent.close()).catch(() => undefined)
-    }
+    this.agent = null
+    this.#released ??= this.#release(sound && this.turnOver)
+    await within(this.timers, this.limits.drain, this.#released, () => undefined)
     this.#end()
   }
 }

@@ -3,7 +3,8 @@ import type { Draft } from '../contract/events'
 import { isPathSafeId } from '../contract/ids'
 import type { Mint } from '../contract/ids'
 import { Refusal } from '../contract/problems'
-import type { AgentKind, SessionHead } from '../contract/session'
+import type { AgentKind, AgentRef, SessionHead } from '../contract/session'
+import type { ProfileContext } from '../profiles/context'
 import type { Store } from '../store/port'
 import { StoreRefusal } from '../store/port'
 import { modelChange, owned, SessionActor } from './actor'
@@ -14,8 +15,10 @@ import type { Limits } from './limits'
 import type { Runs } from './port'
 import { endLeftovers, systemProcesses } from './processes'
 import type { ProcessTable } from './processes'
+import { changing, combining, moving, removing, sending } from './queue'
 import { keyReused, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
+import { reusedReceipt, steer, steeredBefore, STEER_ROUTE } from './steer'
 import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
 import { chosenWorkspace, systemFolders } from './workspace'
@@ -36,6 +39,8 @@ export interface RunsParts {
   workspaceRoots: string[]
   /** Agent of a chat that names none. */
   defaultAgent?: AgentKind
+  /** The profile of this name, for what nobody asks for: the queue, a re-attach. Null or absent: such chats wait for their person. */
+  profileOf?: (name: string) => ProfileContext | null
   limits?: Partial<Limits>
   processes?: ProcessTable
   /** The machine's own unless given. */
@@ -56,11 +61,15 @@ export function makeRuns(parts: RunsParts): Runs {
     if (!agent) throw new Refusal('internal', `This server has no agent of the kind ${kind}.`)
     return agent
   }
+  const refOf = (head: Pick<SessionHead, 'agent'>): AgentRef => {
+    const kind = parts.defaultAgent ?? 'embedded'
+    return head.agent ?? { kind, name: AGENT_NAMES[kind] }
+  }
   const actor = (id: string): SessionActor => {
     let found = actors.get(id)
     if (!found) {
       if (actors.size >= 512) for (const [other, idle] of actors) if (idle.idle) actors.delete(other)
-      found = new SessionActor(id, { store, timers, mint, limits, workspace: rules, agentOf, admitting: () => !draining })
+      found = new SessionActor(id, { store, timers, mint, limits, workspace: rules, agentOf, refOf, profileOf: parts.profileOf ?? (() => null), admitting: () => !draining })
       actors.set(id, found)
     }
     return found
@@ -112,7 +121,7 @@ export function makeRuns(parts: RunsParts): Runs {
     async stop(profile, run, by) {
       const live = liveRun(run)
       if (live) {
-        if (live.profile !== profile.name) throw new Refusal('session_profile_mismatch', 'This run belongs to another profile.', { session_id: live.session, profile: live.profile })
+        if (live.profile !== profile.name) throw mismatch(live.session, live.profile)
         return { cancelled: await stop(live, by), session: live.session }
       }
       const known = await store.run(run)
@@ -129,6 +138,71 @@ export function makeRuns(parts: RunsParts): Runs {
       if (input.approval === undefined) throw notFound()
       for (const row of state.tail.rows.values()) if ('approval' in row && row.approval?.id === input.approval) throw gone()
       throw new Refusal('approval_not_found', 'This question does not exist.')
+    },
+
+    async answer() {
+      throw questionNotFound()
+    },
+
+    async give() {
+      throw questionNotFound()
+    },
+
+    async approveAll() {
+      throw questionNotFound()
+    },
+
+    async steer(profile, { session, text, key, bodyHash = '' }) {
+      if (text.trim() === '') throw new Refusal('message_required', 'A message is required.')
+      if (key !== undefined && bodyHash === '') throw new Refusal('bad_request', 'A key needs the digest of its body.')
+      const scope = key === undefined ? null : { profile: profile.name, route: STEER_ROUTE, key }
+      const before = scope && (await storedReceipt(store, scope, bodyHash))
+      const live = actors.get(session)?.live
+      if (live && live.profile !== profile.name) throw mismatch(live.session, live.profile)
+      if (before) return steeredBefore(live, before.body as { run: string; steer: string })
+      if (!live) {
+        const state = await store.load(session)
+        if (!state || state.deleted) return { accepted: false, code: 'session_not_found' }
+        owned(state, profile)
+        return { accepted: false, code: 'not_running' }
+      }
+      const receipt = (id: string) => ({ ...scope!, bodyHash, status: 200, body: { run: live.id, steer: id } })
+      return steer(live, text, scope ? receipt : undefined).catch((error: unknown) => steeredBefore(live, reusedReceipt(error, bodyHash)))
+    },
+
+    async queue(profile, session) {
+      return actor(session).queue(profile)
+    },
+
+    async enqueue(profile, input) {
+      if (draining) throw shuttingDown()
+      if (input.key !== undefined && input.bodyHash === undefined) throw new Refusal('bad_request', 'A key needs the digest of its body.')
+      return actor(input.session).enqueue(profile, input)
+    },
+
+    async changeQueued(profile, { session, item, text }) {
+      return actor(session).changeQueue(profile, (items) => changing(items, item, text))
+    },
+
+    async moveQueued(profile, { session, item, before }) {
+      return actor(session).changeQueue(profile, (items) => moving(items, item, before))
+    },
+
+    async combineQueued(profile, { session, items: ids }) {
+      return actor(session).changeQueue(profile, (items) => combining(items, ids))
+    },
+
+    async removeQueued(profile, { session, items: ids }) {
+      return actor(session).changeQueue(profile, (items) => removing(items, ids))
+    },
+
+    async sendQueued(profile, { session, item, stop: first }) {
+      if (draining) throw shuttingDown()
+      // The run that the person sees now, never the one that this message becomes.
+      const seen = first ? actors.get(session)?.live : null
+      const view = await actor(session).changeQueue(profile, (items) => sending(items, item))
+      if (seen) await stop(seen, 'person')
+      return view
     },
 
     async rename(profile, session, title) {
@@ -154,6 +228,7 @@ export function makeRuns(parts: RunsParts): Runs {
       const processes = await endLeftovers(parts.processes ?? systemProcesses(), await store.processes(), (pid) => store.forgetProcess(pid))
       let settled = 0
       for (const session of await store.unsettled()) if (await actor(session).recover()) settled++
+      for (const session of await store.queued()) actor(session).drain()
       return { runs: settled, processes }
     },
 
@@ -169,7 +244,18 @@ export function makeRuns(parts: RunsParts): Runs {
       return found
     },
   }
-  return { ...runs, create: refusing(runs.create), stop: refusing(runs.stop), decide: refusing(runs.decide) }
+  return {
+    ...runs, create: refusing(runs.create), stop: refusing(runs.stop), decide: refusing(runs.decide), steer: refusing(runs.steer), queue: refusing(runs.queue),
+    sendQueued: refusing(runs.sendQueued),
+  }
+}
+
+function mismatch(session: string, profile: string): Refusal {
+  return new Refusal('session_profile_mismatch', 'This run belongs to another profile.', { session_id: session, profile })
+}
+
+function questionNotFound(): Refusal {
+  return new Refusal('question_not_found', 'This question does not exist.')
 }
 
 /** What the store could not do is told as a refusal, also when it only had to read. */

@@ -13,7 +13,7 @@ export async function stop(run: LiveRun, by: 'person' | 'server' | 'delete'): Pr
     }
     run.mailbox.close()
     run.stopping = run.ledger.write({ drafts: [{ type: 'run.stopping', run: run.id, turn: run.turn, by }], generation: run.generation })
-    run.stopping.then(() => run.tellStop(by, run.limits.ladder), () => undefined)
+    run.stopping.then(() => run.tellStop(by, run.ladder), () => undefined)
   }
   try {
     await run.stopping

@@ -50,7 +50,7 @@ export function runsRig(options: RunsRigOptions = {}) {
     timers, folder: { list: async () => ['a.md', 'notes/'], read: async () => 'Alpha\n' }, echo: async (words) => ({ output: `${words}\n`, exit: 0 }),
   })
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, defaultAgent: 'scripted',
+    store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, defaultAgent: 'scripted', profileOf: testProfile,
     defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
     ...(options.realFolders ? {} : { folders: { real: async (path: string) => path, make: async () => {} } }),
     processes: options.processes ?? { bootId: async () => null, startTime: async () => null, marked: async () => false, endGroup: () => false },

@@ -79,6 +79,7 @@ describe('stop', () => {
     late.end({ outcome: 'completed' })
     await timers.advance(100)
     expect((await events(session)).length).toBe(before)
+    puppet.turn.emit({ type: 'text', delta: 'Here.' })
     puppet.turn.end({ outcome: 'completed' })
     await settle()
     expect(await runOf(next)).toMatchObject({ outcome: 'completed', generation: 2 })

@@ -1,0 +1,113 @@
+import { copyFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { emptyTranscript, fold, merge } from '../../server/contract/fold'
+import { entryOf } from '../../server/contract/listing'
+import type { Transcript } from '../../server/contract/session'
+import { openBare } from '../../server/store/driver'
+import type { Store } from '../../server/store/port'
+import { checkInvariants } from '../support/invariants'
+import { CORPUS, recordedLogs } from '../support/corpus'
+import { runsRig } from '../support/runs-rig'
+import { startInline } from '../support/store-inline'
+import { freshFolder, openTestStore } from '../support/store-thread'
+
+const logs = recordedLogs()
+
+describe('recorded logs', () => {
+  test.each(logs)('$name folds to what it folded to when it was written, in one go, in two, and event by event', ({ events, expected }) => {
+    expect(fold(emptyTranscript(), events)).toEqual(expected)
+    expect(checkInvariants(expected)).toEqual([])
+    let value = emptyTranscript()
+    for (const [k, event] of events.entries()) {
+      expect(fold(value, events.slice(k))).toEqual(expected)
+      value = fold(value, [event, event])
+    }
+    expect(value).toEqual(expected)
+  })
+})
+
+describe('a database of schema 1', () => {
+  const first = logs.filter(({ schema }) => schema === 1)
+  let folder: string
+  let store: Store
+  beforeEach(async () => {
+    folder = freshFolder('corpus')
+    copyFileSync(join(CORPUS, '1', 'store.sqlite'), join(folder, 'talaria.sqlite'))
+    store = await openTestStore({ folder, start: startInline })
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const whole = async (session: string): Promise<Transcript> => {
+    const value = emptyTranscript()
+    const state = (await store.load(session))!
+    if (state.deleted) return { ...value, deleted: true, seq: state.seq }
+    merge(value, (await store.window(session, { limit: 10_000 }))!, 'window')
+    return value
+  }
+  const same = async (): Promise<void> => {
+    for (const { events, expected } of first) expect(await whole(events[0]!.session)).toEqual(expected)
+  }
+
+  test('is copied beside itself and then opened: every chat is what it was, byte by byte in the log', async () => {
+    const backup = readdirSync(folder).find((name) => name.includes('before'))!
+    expect(backup).toMatch(/^talaria\.before-\d+\.\d+\.sqlite$/)
+    const copy = openBare(join(folder, backup), 0)
+    copyFileSync(join(CORPUS, '1', 'store.sqlite'), join(folder, 'original.sqlite'))
+    const original = openBare(join(folder, 'original.sqlite'), 0)
+    try {
+      expect(copy.get('PRAGMA user_version')).toEqual({ user_version: 1 })
+      for (const { name } of original.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`)) expect(copy.all(`SELECT * FROM ${name}`)).toEqual(original.all(`SELECT * FROM ${name}`))
+    } finally {
+      copy.close()
+      original.close()
+    }
+    await same()
+    for (const { events, expected } of first) {
+      const log = await store.events(events[0]!.session, { afterSeq: 0, limit: 10_000 })
+      expect(log).toEqual(expected.deleted ? events.slice(-1) : events)
+    }
+    const { entries } = await store.list({ profile: 'default', limit: 100 })
+    expect(new Set(entries.map(({ id }) => id))).toEqual(new Set(first.filter(({ expected }) => !expected.deleted).map(({ events }) => events[0]!.session)))
+    expect(await store.check()).toMatchObject({ ok: true })
+  })
+
+  test('has what a restart needs: the run that was live settles, its key still answers, its process is known', async () => {
+    const live = first.find(({ name }) => name.endsWith('live'))!.events[0]!.session
+    expect(await store.unsettled()).toEqual([live])
+    expect(await store.queued()).toEqual([])
+    expect(await store.load(live)).toMatchObject({ beside: [], tail: { queue: { items: [], seq: 0 } } })
+    expect(await store.context(live)).toHaveLength(1)
+    expect(await store.processes()).toMatchObject([{ pid: 4711, session: live }])
+    const rig = runsRig({ store })
+    expect(await rig.runs.recover()).toMatchObject({ runs: 1 })
+    expect(await store.unsettled()).toEqual([])
+    const value = await whole(live)
+    expect(value).toEqual(fold(emptyTranscript(), await store.events(live, { afterSeq: 0, limit: 1000 })))
+    expect([...value.turns.values()].at(-1)!.runs.at(-1)).toMatchObject({ state: 'settled', outcome: 'interrupted' })
+    expect((await store.list({ profile: 'default', limit: 100 })).entries.find(({ id }) => id === live)).toMatchObject({ state: 'idle', questions: 0, outcome: 'interrupted' })
+    await rig.runs.drain()
+  })
+
+  test('takes marks, and its old runs are pruned by the time at which they settled', async () => {
+    const chat = first.find(({ name }) => name.endsWith('talk'))!
+    const session = chat.events[0]!.session
+    const { settled: _, ...entry } = entryOf(chat.expected)!
+    expect(await store.markRead(session, chat.expected.seq)).toBe(true)
+    expect((await store.list({ profile: 'default', limit: 100 })).entries.find(({ id }) => id === session)).toEqual({ ...entry, rev: await store.head(), read: chat.expected.seq })
+    const [earliest] = [...chat.expected.turns.values()].flatMap(({ runs }) => runs.map(({ settledAt }) => settledAt!)).sort((a, b) => a - b)
+    const rows = async () => (await store.events(session, { afterSeq: 0, limit: 10_000 })).filter(({ type }) => type.startsWith('row.')).length
+    const before = await rows()
+    while ((await store.prune({ settledBefore: earliest!, limit: 50 })) > 0);
+    expect(await rows()).toBe(before)
+    while ((await store.prune({ settledBefore: earliest! + 1, limit: 50 })) > 0);
+    expect(await rows()).toBeLessThan(before)
+    while ((await store.prune({ settledBefore: Infinity, limit: 50 })) > 0);
+    expect(await rows()).toBe(0)
+    const live = first.find(({ name }) => name.endsWith('live'))!
+    expect((await store.events(live.events[0]!.session, { afterSeq: 0, limit: 1000 })).slice(-1)).toEqual(live.events.slice(-1))
+    await same()
+  })
+})

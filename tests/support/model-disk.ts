@@ -105,7 +105,10 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
   const committed: Committed = { rev, session: entry.session, profile: kept.profile, events: entry.events }
   const fields = entryOf(kept.value)
   if (kept.value.deleted) {
-    kept.log = []
+    // Its last event stays, so that a reader learns of it by replay; nothing that a person wrote does.
+    kept.log = kept.log.slice(-1)
+    kept.prunedRev = 0
+    kept.head = { ...BLANK, id: entry.session, profile: kept.profile, seq: kept.value.seq }
     kept.context = []
     kept.started = new Map()
     kept.entry = null
@@ -196,6 +199,10 @@ function count(kept: KeptSession, event: Event): void {
     kept.run = null
     kept.started.set(event.run, { ...kept.started.get(event.run)!, settledAt: event.at })
   }
+}
+
+const BLANK: Omit<SessionHead, 'id' | 'profile' | 'seq'> = {
+  title: '', titleBy: 'provisional', workspace: '', agent: null, model: null, source: 'talaria', pinned: false, archived: false, createdAt: 0, lastAt: 0, count: 0,
 }
 
 function newSession(profile: string): KeptSession {

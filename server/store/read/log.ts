@@ -21,7 +21,7 @@ export function since(db: Connection, opts: { after: number; upTo: number; sessi
     const found = new Map<number, Committed>()
     const session = opts.session === undefined ? undefined : readSession(db, opts.session)
     if (session && session.profile === opts.profile) {
-      if (session.prunedRev > opts.after) return null
+      if (!session.deleted && session.prunedRev > opts.after) return null
       for (const { rev, event } of replay(db, session, opts)) {
         const entry = found.get(rev)
         if (entry) entry.events.push(eventFrom({ event }))

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import type { Connection } from './driver'
 import { MIGRATIONS, type Migration } from './schema'
 import { StoreUnopened } from './port'
@@ -33,10 +33,7 @@ export function migrate(db: Connection, opts: MigrateOptions): string | null {
   }
   if (at === newest) return null
   const backup = tables > 0 ? `${opts.path.replace(/\.sqlite$/, '')}.before-${newest}.${opts.now}.sqlite` : null
-  if (backup) {
-    db.run('VACUUM INTO ?', backup)
-    chmodSync(backup, 0o600)
-  }
+  if (backup) copyTo(db, backup)
   db.exec('BEGIN IMMEDIATE')
   try {
     for (const step of steps) if (step.to > at) step.up(db)
@@ -48,6 +45,18 @@ export function migrate(db: Connection, opts: MigrateOptions): string | null {
     throw error
   }
   return backup
+}
+
+/** A copy that did not fit on the disk is no copy: what there is of it leaves. */
+function copyTo(db: Connection, backup: string): void {
+  const stood = existsSync(backup)
+  try {
+    db.run('VACUUM INTO ?', backup)
+    chmodSync(backup, 0o600)
+  } catch (error) {
+    if (!stood) rmSync(backup, { force: true })
+    throw error
+  }
 }
 
 function number(db: Connection, pragma: 'user_version' | 'application_id'): number {

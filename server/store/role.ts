@@ -17,7 +17,8 @@ export function openRole(data: ThreadData): Role | Unopened {
     return data.role === 'writer' ? openWriter(data) : openReader(data)
   } catch (error) {
     if (error instanceof StoreUnopened) return { unopened: { why: error.why, words: error.message } }
-    return { unopened: { why: 'unreadable', words: `The store in ${data.folder} cannot be opened: ${wordsOf(error)}` } }
+    const words = isFull(error) ? `The disk that holds ${data.folder} is full: make room on it and start again. Nothing was lost.` : `The store in ${data.folder} cannot be opened: ${wordsOf(error)}`
+    return { unopened: { why: 'unreadable', words } }
   }
 }
 

@@ -26,7 +26,7 @@ export function freshFolder(name: string): string {
 
 /**
  * Path of a TypeScript file as a module that plain Node runs, with its own sources bundled in. The name holds a digest of the file and of
- * the sources of store, contract and test support, so parallel test processes share it and an old one is never used.
+ * the sources of server and test support, so parallel test processes share it and an old one is never used.
  */
 export async function built(entry: string): Promise<string> {
   const folder = join(root, 'node_modules', '.cache', 'talaria-tests', digest(entry))
@@ -53,7 +53,7 @@ export async function built(entry: string): Promise<string> {
 
 function digest(entry: string): string {
   const hash = createHash('sha256').update(readFileSync(join(root, entry))).update(entry)
-  for (const part of ['server/store', 'server/contract', 'tests/support']) {
+  for (const part of ['server', 'tests/support']) {
     for (const name of readdirSync(join(root, part), { recursive: true, encoding: 'utf8' }).sort()) {
       if (name.endsWith('.ts')) hash.update(name).update(readFileSync(join(root, part, name)))
     }

@@ -30,21 +30,27 @@ export const READS = {
 } as const
 
 export interface Writing { db: Connection; writer: Writer }
-export interface BatchAnswer { verdicts: Verdict[]; ms: number; bytes: number }
+/** `bytes`: how large the database is, where that could be read. */
+export interface BatchAnswer { verdicts: Verdict[]; ms: number; bytes?: number }
 
 export const WRITES = {
   commit: ({ db, writer }: Writing, entries: (Append | ReadMark)[], now: number): BatchAnswer => {
     const began = performance.now()
     const verdicts = writer.commit(entries, now)
-    return { verdicts, ms: performance.now() - began, bytes: size(db) }
+    return { verdicts, ms: performance.now() - began, ...size(db) }
   },
   prune: ({ db }: Writing, opts: { settledBefore: number; limit: number }) => prune(db, opts),
   noteProcess: ({ writer }: Writing, process: ToolProcess) => writer.noteProcess(process),
   forgetProcess: ({ writer }: Writing, pid: number) => writer.forgetProcess(pid),
 } as const
 
-function size(db: Connection): number {
-  return db.get<{ page_count: number }>('PRAGMA page_count')!.page_count * db.get<{ page_size: number }>('PRAGMA page_size')!.page_size
+/** The batch has committed: a number beside it that cannot be read must not make a fault of that. */
+function size(db: Connection): { bytes?: number } {
+  try {
+    return { bytes: db.get<{ page_count: number }>('PRAGMA page_count')!.page_count * db.get<{ page_size: number }>('PRAGMA page_size')!.page_size }
+  } catch {
+    return {}
+  }
 }
 
 export type Verbs = Record<string, (at: never, ...args: never[]) => unknown>

@@ -1,5 +1,5 @@
 import { openForReading, openForWriting } from './database'
-import { isFull } from './driver'
+import { isFull, type Connection } from './driver'
 import { StoreUnopened } from './port'
 import { READS, WRITES, type Answer, type Opened, type Request, type ThreadData, type Unopened } from './protocol'
 import { Writer } from './write/writer'
@@ -11,10 +11,10 @@ export interface Role {
   close: () => void
 }
 
-/** Opens the connection of a role, or says in words why it cannot be. */
-export function openRole(data: ThreadData): Role | Unopened {
+/** Opens the connection of a role, or says in words why it cannot be. `through` stands between the writer and its driver: where a test makes that fail. */
+export function openRole(data: ThreadData, through: (db: Connection) => Connection = (db) => db): Role | Unopened {
   try {
-    return data.role === 'writer' ? openWriter(data) : openReader(data)
+    return data.role === 'writer' ? openWriter(data, through) : openReader(data)
   } catch (error) {
     if (error instanceof StoreUnopened) return { unopened: { why: error.why, words: error.message } }
     const words = isFull(error) ? `The disk that holds ${data.folder} is full: make room on it and start again. Nothing was lost.` : `The store in ${data.folder} cannot be opened: ${wordsOf(error)}`
@@ -22,8 +22,9 @@ export function openRole(data: ThreadData): Role | Unopened {
   }
 }
 
-function openWriter(data: ThreadData): Role {
-  const { db, store, rev, close } = openForWriting(data)
+function openWriter(data: ThreadData, through: (db: Connection) => Connection): Role {
+  const { db: driver, store, rev, close } = openForWriting(data)
+  const db = through(driver)
   const at = { db, writer: new Writer(db, data.keep) }
   return { opened: { opened: true, store, rev }, answer: (request) => answer(WRITES, at, request), close }
 }

@@ -85,7 +85,7 @@ export class ThreadedStore implements Store {
   }
 
   #committed(batch: Committed[], { ms, bytes }: BatchAnswer): void {
-    this.#numbers.bytes = bytes
+    if (bytes !== undefined) this.#numbers.bytes = bytes
     const last = batch.at(-1)
     if (!last) return
     this.#numbers.commits++

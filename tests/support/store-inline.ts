@@ -5,8 +5,8 @@ import { openRole } from '../../server/store/role'
 /**
  * The store's own work on this thread, for tests that open it thousands of times: real SQLite and real files, only the threads are left out. Answers are copied as between threads.
  */
-export const startInline: StartThread = async (data) => {
-  const role = openRole(data)
+export const startInline = async (...given: Parameters<typeof openRole>): ReturnType<StartThread> => {
+  const role = openRole(...given)
   if ('unopened' in role) throw new StoreUnopened(role.unopened.why, role.unopened.words)
   let open = true
   return {

@@ -12,6 +12,7 @@ interface Logged { seq: number; rev: number; type: string; run: string | null }
  */
 export function prune(db: Connection, { settledBefore, limit }: { settledBefore: number; limit: number }): number {
   let gone = 0
+  if (db.inTransaction) db.exec('ROLLBACK')
   db.exec('BEGIN IMMEDIATE')
   try {
     for (let looked = 0; gone < limit && (gone === 0 || looked < limit * LOOK); ) {

@@ -24,6 +24,8 @@ export class Writer {
   /** After a fault of disk or database nothing of the batch is there, and what was held in memory is read again. */
   commit(entries: readonly (Append | ReadMark)[], now: number): Verdict[] {
     try {
+      // Left open by a rollback that failed itself.
+      if (this.db.inTransaction) this.db.exec('ROLLBACK')
       this.db.exec('BEGIN IMMEDIATE')
       const before = readRev(this.db)
       let rev = before
@@ -70,7 +72,11 @@ export class Writer {
 
   #undo(): void {
     this.#sessions.clear()
-    if (this.db.inTransaction) this.db.exec('ROLLBACK')
+    try {
+      if (this.db.inTransaction) this.db.exec('ROLLBACK')
+    } catch {
+      // The next commit begins with it; until then nothing of the batch can be seen.
+    }
   }
 }
 

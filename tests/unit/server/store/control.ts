@@ -191,6 +191,14 @@ export function controlContract(name: string, make: () => Promise<Harness>): voi
         await again.close()
       })
 
+      test('that were never raised leave no value behind once the run is over', async () => {
+        const { store, chat } = await asking()
+        await store.append({ ...chat.opened('trn_1', 'row_1'), beside: [{ id: 'apr_never', foreign: 'value' }] })
+        await store.append(chat.closed('trn_1', 'row_1'))
+        await store.append(chat.settled('trn_1'))
+        expect((await store.load('ses_a'))!.beside).toEqual([])
+      })
+
       test.each([
         ['clarifying question', { type: 'clarify.raised', clarify: 'q', row: 'row_1', run: 'run_ses_a_trn_1', request: { question: 'Which?', choices: ['a'], free: false } }, { type: 'clarify.answered', clarify: 'q', row: 'row_1', run: 'run_ses_a_trn_1', answer: 'a' }],
         ['secret', { type: 'secret.raised', secret: 'q', row: 'row_1', run: 'run_ses_a_trn_1', request: { kind: 'secret', prompt: 'Key', env: 'KEY' } }, { type: 'secret.retired', secret: 'q', row: 'row_1', run: 'run_ses_a_trn_1', why: 'expired' }],
@@ -301,6 +309,17 @@ export function controlContract(name: string, make: () => Promise<Harness>): voi
         expect(gone).toEqual([2, 2, 2, 2, 2, 2, 2, 1])
         expect(await types(store)).not.toContain('row.grew')
         expect((await store.run(chat.run('trn_3')))!.pruned).toBe(true)
+      })
+
+      test('leaves rows that belong to no run, also where they were opened while one was live', async () => {
+        const { store, chat } = await fresh()
+        await store.append(chat.admitted('trn_1', 'x'))
+        await store.append(chat.append([{ type: 'row.opened', row: 'row_n', ...chat.place(), turn: 'trn_1', kind: 'notice', notice: { code: 'told' } }]))
+        await store.append(chat.opened('trn_1', 'row_1'))
+        await store.append(chat.closed('trn_1', 'row_1'))
+        await store.append(chat.settled('trn_1'))
+        expect(await store.prune({ settledBefore: Infinity, limit: 100 })).toBe(2)
+        expect((await store.events('ses_a', { afterSeq: 3, limit: 9 })).map((event) => ('row' in event ? event.row : event.type))).toEqual(['row_n', 'run.settled'])
       })
 
       test('leaves a live run alone, and what comes after it goes on', async () => {

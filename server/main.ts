@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeEmbedded } from './agents/embedded/agent'
 import { makeScripted } from './agents/scripted'
+import { DETACHED_FLAG } from './agents/scripted/detached/frames'
+import { hostScripted } from './agents/scripted/detached/host'
 import { openBrowser } from './browser'
 import { compose } from './compose'
 import { makeMint } from './contract/ids'
@@ -44,7 +46,9 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
         models, timers, table, env: process.env, version: __VERSION__, closed: [folder],
         processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
       }),
-      scripted: makeScripted({ timers }),
+      scripted: makeScripted({
+        timers, detached: { folder: join(folder, 'scripted'), main: fileURLToPath(import.meta.url), table, all: options.scriptedDetached },
+      }),
     },
     defaultAgent: options.demo ? 'scripted' : 'embedded',
     models,
@@ -106,8 +110,14 @@ function makeExit(): { ready(end: () => Promise<void>): void; leave(code: number
   }
 }
 
+/** The server's own program as the scripted agent that outlasts it; nobody types this. */
+async function runScripted([folder, scale]: string[]): Promise<void> {
+  await hostScripted({ folder: folder!, timers: systemTimers(), table: systemProcesses(), scale: Number(scale ?? 1), exit: () => process.exit(0) })
+}
+
 const parsed = parseOptions(process.argv.slice(2), process.env, { homedir: homedir(), cwd: process.cwd() })
-if (parsed.state === 'help') console.log(HELP)
+if (process.argv[2] === DETACHED_FLAG) await runScripted(process.argv.slice(3))
+else if (parsed.state === 'help') console.log(HELP)
 else if (parsed.state === 'version') console.log(__VERSION__)
 else if (parsed.state === 'wrong') {
   console.error(parsed.words)

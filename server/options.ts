@@ -18,6 +18,8 @@ export interface Options {
   open: boolean
   /** The scripted agent answers new chats. */
   demo: boolean
+  /** `TALARIA_SCRIPTED_AGENT=detached`: every chat of the scripted agent is played by a process that outlasts the server. For tests of a restart; people need it never. */
+  scriptedDetached: boolean
 }
 
 export type Parsed = { state: 'run'; options: Options } | { state: 'help' } | { state: 'version' } | { state: 'wrong'; words: string }
@@ -80,6 +82,7 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
       allowedOrigins: new Set(origins.map((item) => originOf(item)!)),
       open: switches.has('open'),
       demo: switches.has('demo'),
+      scriptedDetached: env.TALARIA_SCRIPTED_AGENT === 'detached',
     },
   }
 }

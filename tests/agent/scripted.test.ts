@@ -1,5 +1,8 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { expect } from 'vitest'
 import { makeScripted } from '../../server/agents/scripted'
+import { readRecord } from '../../server/agents/scripted/detached/record'
+import { systemProcesses } from '../../server/runs/processes'
 import { systemTimers } from '../../server/runs/timers'
 import { freshFolder, openTestStore } from '../support/store-thread'
 import { conformance } from './conformance'
@@ -16,6 +19,33 @@ conformance('the scripted agent on the real store', async (options) => {
   const rig = agentRig(scripted(), 'scripted', { ...options, folder, store: await openTestStore({ folder: join(folder, 'state') }) })
   return { ...rig, message, leftovers: async () => 0 }
 })
+
+conformance('the scripted agent in a process of its own', async (options) => {
+  const folder = freshFolder('detached')
+  const place = join(folder, 'state', 'scripted')
+  const agent = makeScripted({
+    timers: systemTimers(), scale: 0.02, detached: { folder: place, main: resolve(process.env.TALARIA_DIST ?? 'dist', 'server/main.js'), table: systemProcesses(), scale: 0.02, all: true },
+  })
+  const rig = agentRig(agent, 'scripted', { ...options, folder })
+  return {
+    ...rig, message, leftovers: async () => 0,
+    close: async () => {
+      const record = await readRecord(place)
+      await rig.close()
+      // It served every turn of the suite, and ends with the server when nothing plays.
+      expect(record && alive(record.pid)).toBe(false)
+    },
+  }
+})
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A cue as directives of the scripted agent. */
 function directives(cue: Cue): string {

@@ -1,5 +1,7 @@
 import type { Agent, AgentSession, Capability, Timers } from '../port'
 import type { ModelRef } from '../../contract/session'
+import { makeDetached } from './detached/client'
+import type { DetachedParts } from './detached/client'
 import { realEcho } from './echo'
 import type { Echo } from './echo'
 import { realFolder } from './folder'
@@ -9,6 +11,9 @@ import { scriptedSession } from './session'
 
 /** How the scripted agent is named wherever a model is shown. */
 export const SCRIPTED_MODEL: ModelRef = { provider: 'scripted', id: 'scripted' }
+
+/** Chats with this model are played by a process of its own that outlasts the server; it is offered to nobody. */
+export const DETACHED_MODEL: ModelRef = { provider: 'scripted', id: 'detached' }
 
 const CAPABILITIES: Capability[] = [
   'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'usage', 'titles', 'background', 'workspace',
@@ -22,6 +27,8 @@ export interface ScriptedParts {
   echo?: Echo
   /** Its reasoning may repeat its text (spec/settlement.md §4). */
   echoes?: boolean
+  /** Where the process of detached chats lives; without it there are none. `all`: every chat is one. */
+  detached?: Omit<DetachedParts, 'timers'> & { all?: boolean }
 }
 
 /**
@@ -31,10 +38,14 @@ export interface ScriptedParts {
 export function makeScripted(parts: ScriptedParts): Agent {
   const open = new Set<AgentSession>()
   const memory = new Memory()
+  const detached = parts.detached && makeDetached({ timers: parts.timers, ...parts.detached })
+  const apart = (model: ModelRef | null) => (parts.detached?.all || model?.id === DETACHED_MODEL.id ? detached : undefined)
   return {
     kind: 'scripted',
     probe: async () => ({ state: 'ready', agent: { kind: 'scripted', name: 'Scripted agent', version: '1' }, model: SCRIPTED_MODEL, capabilities: CAPABILITIES }),
     async open(opening, sink) {
+      const elsewhere = apart(opening.model)
+      if (elsewhere) return elsewhere.open(opening, sink, parts.echoes ?? false)
       const session = scriptedSession(
         {
           timers: parts.timers, scale: parts.scale ?? 1, folder: parts.folder ?? realFolder(), echo: parts.echo ?? realEcho, memory, ...(parts.echoes ? { echoes: true } : {}),
@@ -45,8 +56,10 @@ export function makeScripted(parts: ScriptedParts): Agent {
       open.add(session)
       return session
     },
+    reattach: async (opening, binding, sink) => (await apart(opening.model)?.reattach(opening, binding, sink)) ?? { state: 'gone' },
     async end() {
       await Promise.all([...open].map((session) => session.close()))
+      await detached?.end()
     },
   }
 }

@@ -85,9 +85,9 @@ export type Step =
   | { do: 'context'; messages: unknown[] }
 
 const CONSEQUENCES: Partial<Record<ChoiceKind, string>> = {
-  session: 'This exact command will run without asking for the rest of this chat, until the server ends.',
-  always: 'This exact command will run without asking in every chat of the scripted agent, until the server ends.',
-  deny_always: 'This exact command will be refused without asking in every chat of the scripted agent, until the server ends.',
+  session: 'This exact command will run without asking for the rest of this chat, as long as the scripted agent runs.',
+  always: 'This exact command will run without asking in every chat of the scripted agent, as long as it runs.',
+  deny_always: 'This exact command will be refused without asking in every chat of the scripted agent, as long as it runs.',
 }
 
 /** Choices of the scripted agent; what goes beyond this once says in words what it means, and the agent keeps to it. */

@@ -12,7 +12,7 @@ function options(argv: string[] = [], env: Record<string, string> = {}): Options
 describe('what a start was told', () => {
   it('by nobody', () => {
     expect(options()).toEqual({
-      addresses: ['127.0.0.1', '::1'], port: 8787, home: '/home/ann/.hermes', state: '/home/ann/.hermes/webui', workspace: '/home/ann/workspace', allowedHosts: new Set(), allowedOrigins: new Set(), open: false, demo: false,
+      addresses: ['127.0.0.1', '::1'], port: 8787, home: '/home/ann/.hermes', state: '/home/ann/.hermes/webui', workspace: '/home/ann/workspace', allowedHosts: new Set(), allowedOrigins: new Set(), open: false, demo: false, scriptedDetached: false,
     })
   })
   it('by the environment, under the original’s names', () => {

@@ -32,7 +32,8 @@ export default defineConfig({
           output: {
             codeSplitting: {
               groups: [
-                { name: 'locale-en', test: (id: string) => /\/i18n\/en\//.test(id) && !/\/(settings|connect)\.ts/.test(id) },
+                { name: 'locale-en', test: (id: string) => /\/i18n\/en\//.test(id) && !/\/(settings|connect|queue|approvals|endings)\.ts/.test(id) },
+                { name: 'base', test: (id: string) => /node_modules.solid-js|\/i18n\/(index|translate|format)\.ts|\/src\/shell\/reason\.ts/.test(id) },
               ],
             },
           },

@@ -1,4 +1,3 @@
-import approvals from './en/approvals'
 import composer from './en/composer'
 import connection from './en/connection'
 import sessions from './en/sessions'
@@ -11,7 +10,7 @@ import { makeTranslate, type Pack } from './translate'
  * English, the typed base of every other catalogue, one file per surface. These are the surfaces of the first paint; what is opened later
  * brings its words along (`settings.ts`).
  */
-export const en = { ...approvals, ...composer, ...connection, ...sessions, ...shell, ...time, ...transcript } as const satisfies Pack
+export const en = { ...composer, ...connection, ...sessions, ...shell, ...time, ...transcript } as const satisfies Pack
 
 export type Catalogue = typeof en
 export type MessageKey = keyof Catalogue

@@ -17,6 +17,11 @@ export interface BarProps {
   needs: number
   /** Under the title on phones. */
   second: JSX.Element
+  /** This chat allows everything without asking. */
+  allows: boolean
+  online: boolean
+  onAllowAll: () => void
+  onAskAgain: () => void
   onRename: (session: string, title: string) => void
   onDelete: (session: string) => void
 }
@@ -74,6 +79,13 @@ export function ChatBar(props: BarProps) {
           </div>
         )}
       </Show>
+      <Show when={props.allows}>
+        <button type="button" class="chip allows" aria-label={t('chat.allows.end')} title={t('chat.allows.end')} disabled={!props.online} onClick={() => props.onAskAgain()}>
+          <Icon name="hand" size="s" />
+          <span>{t('chat.allows')}</span>
+          <Icon name="x" size="s" />
+        </button>
+      </Show>
       <Show when={props.session} keyed>
         {(session) => (
           <>
@@ -86,6 +98,7 @@ export function ChatBar(props: BarProps) {
                 onClose={() => setMenu(false)}
                 items={[
                   { label: t('list.rename'), icon: 'pencil', run: () => setRenaming(true) },
+                  ...(props.online ? [props.allows ? { label: t('chat.asks'), icon: 'hand' as const, run: () => props.onAskAgain() } : { label: t('chat.allowAll'), icon: 'hand' as const, run: () => props.onAllowAll() }] : []),
                   { label: t('list.delete'), icon: 'trash', danger: true, line: true, run: () => props.onDelete(session) },
                 ]}
               />

@@ -1,24 +1,32 @@
-import { createEffect, createMemo, createSignal, Match, on, onMount, Show, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, Match, on, onCleanup, onMount, Show, Switch } from 'solid-js'
 import { t } from '../i18n'
 import type { ListEntry } from '../server/contract/listing'
 import type { ModelsStatus } from '../server/contract/models'
 import type { ModelRef } from '../server/contract/session'
-import { ApprovalCard } from './approvals/card'
+import { makeAnswers } from './app-answers'
 import { ChatBar } from './app-bar'
+import { Box } from './app-box'
 import { makeOrders } from './app-orders'
 import type { AppParts } from './app-parts'
-import { Composer } from './composer/composer'
 import type { ComposerHandle } from './composer/port'
 import { aboutModel } from './shell/about-model'
 import { Banner } from './shell/banner'
 import type { BannerState } from './shell/banner-state'
 import { Hollow } from './shell/hollow'
 import { Home } from './shell/home'
+import { reasonOf } from './shell/reason'
 import { SecondLine } from './shell/second-line'
 import { TranscriptSkeleton } from './shell/skeleton'
-import type { ChatFacts, OpenApproval } from './sync/reactive'
+import type { ChatFacts, OpenQuestion } from './sync/reactive'
 import type { Asked, TranscriptHandle } from './transcript/port'
 import { useNotices } from './ui/notices'
+import { onDemand } from './ui/on-demand'
+
+const Asking = onDemand(() => import('./app-questions').then((module) => module.Asking))
+const AllowAll = onDemand(() => import('./approvals/allow-all').then((module) => module.AllowAll))
+
+/** A half-written answer that was left is looked for this long after its chat stands, ms: reading comes first. */
+const LEFT_MS = 1500
 
 export interface ChatPaneProps {
   parts: AppParts
@@ -76,13 +84,30 @@ export function ChatPane(props: ChatPaneProps) {
   const readable = () => state() === 'ready' || state() === 'loading'
   // A question is never shown from a copy alone; one that was live stays in sight, without its answers, while the connection is gone.
   const confirmed = createMemo<{ chat: string | null; live: boolean }>((before) => ({ chat: session(), live: (before.chat === session() && before.live) || props.facts?.freshness() === 'live' }), { chat: null, live: false })
-  const asks = (): OpenApproval[] => (confirmed().live ? (props.facts?.approvals() ?? []) : [])
+  const asks = (): OpenQuestion[] => (confirmed().live ? (props.facts?.questions() ?? []) : [])
   const [folded, setFolded] = createSignal(false)
+  const [allowing, setAllowing] = createSignal(false)
+  /** The chat in which something was asked, or an answer left, since it was opened: its card stays, so that it can say what became of it. */
+  const [left, setLeft] = createSignal<string | null>(null)
+  const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || left() === session() || asks().length > 0) ? props.facts : null), null)
   const [writing, setWriting] = createSignal(false)
 
   createEffect(on(session, () => setAsked(null), { defer: true }))
+  createEffect(
+    on(
+      () => confirmed().live && session(),
+      (id) => {
+        if (!id) return
+        onCleanup(
+          props.parts.later(LEFT_MS, () => {
+            void props.parts.drafts.load(`answer.${id}`).then((draft) => draft.text !== '' && setLeft(id))
+          }),
+        )
+      },
+    ),
+  )
 
-  const { send, stop, chooseModel, decide } = makeOrders({
+  const { send, stop, chooseModel } = makeOrders({
     backend: () => props.parts.backend,
     notices,
     session,
@@ -91,9 +116,22 @@ export function ChatPane(props: ChatPaneProps) {
     setPicked,
     onStarted: (id) => props.onStarted(id),
   })
-  const answer = async (request: OpenApproval, kind: 'once' | 'deny') => {
-    if ((await decide(request, kind)) && !props.fingers) box?.focus()
+  const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
+  /** Words that lost their question: below what stands in the message box, or in its draft while a sheet stands in its place. */
+  const rescue = (id: string, text: string) =>
+    // What is kept of the box stands in it before anything is put below it.
+    queueMicrotask(() => {
+      void props.parts.drafts.load(id).then(() => (id === session() && boxShown() && box ? box.give(text) : void props.parts.drafts.append(id, text)))
+    })
+  const allowAll = async (enabled: boolean) => {
+    const id = session()
+    if (id) await makeAnswers(props.parts.backend, id).allowAll(enabled)
   }
+  const askAgain = () =>
+    void allowAll(false).then(
+      () => notices.announce(t('chat.asksAgain')),
+      (error: unknown) => notices.toast({ kind: 'bad', text: t('chat.asksAgain.failed', { reason: reasonOf(error) }) }),
+    )
   // Who was at a card that went away goes on in the box.
   const gone = () => {
     if (!props.fingers && document.activeElement === document.body) box?.focus()
@@ -116,9 +154,16 @@ export function ChatPane(props: ChatPaneProps) {
         back={props.back}
         needs={props.needs}
         second={<SecondLine run={live()} waits={asks().length > 0} asked={asked()} skew={props.skew} />}
+        allows={head()?.approvals === 'all'}
+        online={props.online}
+        onAllowAll={() => setAllowing(true)}
+        onAskAgain={askAgain}
         onRename={props.onRename}
         onDelete={props.onDelete}
       />
+      <Show when={allowing()}>
+        <AllowAll allow={() => allowAll(true)} onClose={() => setAllowing(false)} />
+      </Show>
       <Banner state={props.banner} savedAt={props.facts?.savedAt() ?? null} onRetry={() => props.parts.sync.retryNow()} />
       <Switch>
         <Match when={state() === 'absent'}>
@@ -165,7 +210,13 @@ export function ChatPane(props: ChatPaneProps) {
                 retry: async (turn) => {
                   await props.parts.backend.call('POST /api/chat/start', { session_id: chat.session, retry: turn, key: props.parts.mintKey() })
                 },
+                goOn: async (text) => {
+                  await props.parts.backend.call('POST /api/chat/start', { session_id: chat.session, message: text, key: props.parts.mintKey() })
+                },
                 chooseModel: () => box?.openModels(),
+                openSettings: () => props.go('/settings/connection'),
+                newChat: () => props.go('/new'),
+                putBack: (text) => rescue(chat.session, text),
                 copy: (text) => props.parts.device.copy(text),
               }}
             />
@@ -175,31 +226,44 @@ export function ChatPane(props: ChatPaneProps) {
       <Show when={readable()}>
         <div class="dock">
           {/* One card for each chat: leaving a chat takes nothing back of what it asks. */}
-          <Show when={props.facts?.chat} keyed>
-            {(_chat) => <ApprovalCard requests={asks()} online={props.online} phone={props.phone} quiet={props.phone && writing()} decide={answer} announce={notices.announce} onFold={setFolded} onGone={gone} now={Date.now} />}
+          <Show when={asking()} keyed>
+            {(facts) => (
+              <Asking
+                parts={props.parts}
+                facts={facts}
+                questions={asks()}
+                online={props.online}
+                phone={props.phone}
+                fingers={props.fingers}
+                quiet={props.phone && writing()}
+                skew={props.skew}
+                rescue={(text) => rescue(facts.chat.session, text)}
+                onAllowAll={() => setAllowing(true)}
+                onFold={setFolded}
+                onGone={gone}
+              />
+            )}
           </Show>
-          <Show when={!(props.phone && asks().length > 0 && !folded() && !writing())}>
-            <Composer
-              chat={session() ?? 'new'}
+          <Show when={boxShown()}>
+            <Box
+              parts={props.parts}
+              facts={props.facts}
+              questions={asks().length}
+              locked={!folded() && asks().some((one) => one.kind === 'clarify')}
               placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
               workspace={workspace()}
               model={model()}
               scripted={scripted()}
-              run={boxRun()}
               online={props.online}
               ready={session() ? model() !== null || props.ready : props.ready}
               phone={props.phone}
               fingers={props.fingers}
               skew={props.skew}
-              drafts={props.parts.drafts}
               send={send}
               stop={stop}
-              models={() => props.parts.backend.call('GET /api/models', {})}
               onModel={(chosen) => void chooseModel(chosen)}
               onManage={() => props.go('/settings/connection')}
               onSent={() => view?.toEnd()}
-              announce={notices.announce}
-              onFailedElsewhere={(text) => notices.toast({ kind: 'bad', text })}
               onWriting={(now) => {
                 setWriting(now)
                 props.onWriting(now)
@@ -211,9 +275,4 @@ export function ChatPane(props: ChatPaneProps) {
       </Show>
     </>
   )
-
-  function boxRun() {
-    const run = live()
-    return run ? { stopping: run.state === 'stopping', since: run.startedAt, waits: asks().length > 0 } : null
-  }
 }

@@ -1,9 +1,9 @@
 import type { Accessor } from 'solid-js'
 import { t } from '../i18n'
+import type { Delivered, Way } from './composer/way'
 import type { ModelRef, Run } from '../server/contract/session'
 import { ProblemError, type Backend } from './backend/port'
 import { reasonOf } from './shell/reason'
-import type { OpenApproval } from './sync/reactive'
 import type { Notices } from './ui/notices'
 
 export interface OrdersParts {
@@ -25,20 +25,28 @@ export function makeOrders(parts: OrdersParts) {
   /** An empty chat whose first message was refused: the next attempt goes into it. */
   let made: string | null = null
 
-  /** Sends a message; the first one makes the chat. Rejects when it was not taken. */
-  const send = async (text: string, key: string): Promise<void> => {
-    let id = session() ?? made
+  /** Sends a message; the first one makes the chat. A chat that works already takes it another way. Rejects when nobody knows whether it was taken. */
+  const send = async (text: string, key: string, way: Way, going: (way: Way) => void): Promise<Delivered> => {
+    const open = session()
+    let id = open ?? made
+    // What a working chat takes is loaded when one works.
+    if (id && way !== 'send') return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, text, key, going }, way)
     if (!id) {
       const chosen = parts.picked()
       const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })
       id = made = answer.session.session_id
     }
-    await backend().call('POST /api/chat/start', { session_id: id, message: text, key })
-    if (!session()) {
-      made = null
-      parts.setPicked(null)
-      parts.onStarted(id)
+    try {
+      await backend().call('POST /api/chat/start', { session_id: id, message: text, key })
+    } catch (error) {
+      if (!open || !(error instanceof ProblemError) || error.code !== 'session_busy') throw error
+      return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, text, key, going }, 'busy')
     }
+    if (open) return { taken: true }
+    made = null
+    parts.setPicked(null)
+    parts.onStarted(id)
+    return { taken: true, chat: id }
   }
 
   /** Stops the run that is under way. A failure is told here, and rejects. */
@@ -69,14 +77,5 @@ export function makeOrders(parts: OrdersParts) {
     }
   }
 
-  /** Answers a permission. False when there was no chat to answer in; rejects when the question is not open any more. */
-  const decide = async (request: OpenApproval, kind: 'once' | 'deny'): Promise<boolean> => {
-    const id = session()
-    if (!id) return false
-    const answer = await backend().call('POST /api/approval/respond', { session_id: id, approval_id: request.id, choice: kind })
-    if (answer.stale_cleared) throw new ProblemError(409, { error: t('ask.gone'), code: 'question_gone' })
-    return true
-  }
-
-  return { send, stop, chooseModel, decide }
+  return { send, stop, chooseModel }
 }

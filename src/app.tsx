@@ -74,7 +74,7 @@ export function App(props: { parts: AppParts }) {
   const [look, changeLook] = createLook(parts.quick)
   createEffect(() => {
     const title = session() && facts()?.state() !== 'absent' ? (facts()?.head()?.title ?? entry()?.title) || t('list.untitled') : settings() ? t('set.title') : t('shell.chats')
-    document.title = `${needs() > 0 || (facts()?.approvals().length ?? 0) > 0 ? '● ' : ''}${title} · ${t('app.name')}`
+    document.title = `${needs() > 0 || (facts()?.questions().length ?? 0) > 0 ? '● ' : ''}${title} · ${t('app.name')}`
   })
   createEffect(on(session, () => setListOpen(false), { defer: true }))
   createSlide(listOpen, () => frame)

@@ -19,6 +19,26 @@ export function argumentsOf(command: string): string[] {
   return pieces.filter((one) => one !== '')
 }
 
+export interface Piece { text: string; blank: boolean; marked: boolean }
+
+/** The same pieces with the part that made it ask marked, where the agent named it and it stands in the command. */
+export function markedPieces(pieces: readonly string[], command: string, trigger?: string): Piece[] {
+  const from = trigger ? command.indexOf(trigger) : -1
+  const to = from < 0 ? -1 : from + trigger!.length
+  const out: Piece[] = []
+  let at = 0
+  for (const piece of pieces) {
+    const blank = piece === ' ' || piece.includes('\n')
+    const cuts = [...new Set([0, Math.min(Math.max(from - at, 0), piece.length), Math.min(Math.max(to - at, 0), piece.length), piece.length])]
+    for (let i = 1; i < cuts.length; i++) {
+      const text = piece.slice(cuts[i - 1], cuts[i])
+      out.push({ text, blank, marked: at + cuts[i - 1]! >= from && at + cuts[i]! <= to })
+    }
+    at += piece.length
+  }
+  return out
+}
+
 /** Lines of a unified diff with what they are: added, deleted, a head, or context. */
 export function diffLines(diff: string): { kind: 'a' | 'd' | 'h' | ''; text: string }[] {
   return diff.replace(/\n$/, '').split('\n').map((text) => ({

@@ -1,12 +1,43 @@
-import { createSignal, Match, Show, Switch } from 'solid-js'
-import { t } from '../../i18n'
+import { createSignal, For, Match, Show, Switch } from 'solid-js'
 import { running } from '../../i18n/format'
-import type { RunProblem } from '../../server/contract/problems'
+import { t } from '../../i18n/on-demand'
+import type { RunProblem, RunProblemCode } from '../../server/contract/problems'
 import type { Run, Turn } from '../../server/contract/session'
+import { reasonOf } from '../shell/reason'
 import { Button } from '../ui/button'
 import { Icon } from '../ui/icon'
 import { IconButton } from '../ui/icon-button'
 import { useSurroundings } from './surroundings'
+
+/** What a person can do about a turn that did not simply answer. */
+type NextStep = 'retry' | 'goOn' | 'model' | 'settings' | 'connect' | 'newChat'
+
+/** What can be done about each problem, the most promising first. Unknown ones of a newer server can be tried again. */
+const STEPS: Record<RunProblemCode, readonly NextStep[]> = {
+  quota_exhausted: ['model', 'settings', 'retry'],
+  rate_limit: ['retry', 'model'],
+  auth_mismatch: ['settings', 'model', 'retry'],
+  credential_pool_empty: ['settings', 'model', 'retry'],
+  model_not_found: ['model', 'retry'],
+  no_response: ['retry', 'model'],
+  tool_limit_reached: ['goOn', 'retry'],
+  context_full: ['model', 'newChat'],
+  compression_exhausted: ['newChat', 'model'],
+  compression_snapshot_stale: ['retry'],
+  cancelled: ['goOn', 'retry'],
+  interrupted: ['goOn', 'retry'],
+  error: ['retry', 'model'],
+  provider_unreachable: ['retry', 'settings', 'model'],
+  provider_error: ['retry', 'model'],
+  provider_garbled: ['retry', 'model'],
+  agent_silent: ['goOn', 'retry'],
+  agent_died: ['goOn', 'retry'],
+  agent_unavailable: ['retry', 'settings'],
+  no_model: ['connect', 'retry'],
+  server_restarted: ['goOn', 'retry'],
+  server_stopped: ['goOn', 'retry'],
+  store_failed: ['retry', 'goOn'],
+}
 
 /** How a turn ended, where that is not simply its answer: exactly one such line per turn, drawn from its last run. */
 export function Ending(props: { turn: Turn; run: Run; silent: boolean }) {
@@ -16,34 +47,33 @@ export function Ending(props: { turn: Turn; run: Run; silent: boolean }) {
         <ErrorCard turn={props.turn} problem={props.run.problem ?? { code: 'error' }} />
       </Match>
       <Match when={props.run.outcome === 'cancelled'}>
-        <p class="tx-mk">
-          <Icon name="circle-dashed" size="s" />
-          <span>{t(props.run.stoppedBy === 'server' ? 'over.stoppedServer' : 'over.stopped', { time: running(took(props.run)) })}</span>
-        </p>
+        <Line icon="circle-dashed" turn={props.turn} steps={['goOn', 'retry']} words={t(props.run.stoppedBy === 'server' ? 'over.stoppedServer' : 'over.stopped', { time: running(took(props.run)) })} />
       </Match>
       <Match when={props.run.outcome === 'interrupted'}>
-        <div class="tx-mk">
-          <Icon name="unplug" size="s" />
-          <div>
-            <p>{t('over.broke', { cause: causeOf(props.run) })}</p>
-            <Show when={props.run.problem?.words}>{(words) => <p class="tx-own" dir="ltr">{words()}</p>}</Show>
-            <Retry turn={props.turn} quiet />
-          </div>
-        </div>
+        <Line icon="unplug" turn={props.turn} steps={['goOn', 'retry']} words={t('over.broke', { cause: causeOf(props.run) })} own={props.run.problem?.words} />
       </Match>
       <Match when={props.run.outcome === 'completed' && props.run.reason === 'limit'}>
-        <p class="tx-mk">
-          <Icon name="circle-dashed" size="s" />
-          <span>{t('turn.limit')}</span>
-        </p>
+        <Line icon="circle-dashed" turn={props.turn} steps={['goOn']} words={t('over.limit')} />
       </Match>
       <Match when={props.run.outcome === 'completed' && props.silent}>
-        <p class="tx-mk">
-          <Icon name="circle-dashed" size="s" />
-          <span>{t('turn.noReply')}</span>
-        </p>
+        <Line icon="circle-dashed" turn={props.turn} steps={['retry']} words={t('over.noReply')} />
       </Match>
     </Switch>
+  )
+}
+
+/** What is said aloud when a turn has failed. */
+export function failureOf(problem: RunProblemCode): string {
+  return t('over.announce', { title: t(`error.${problem in STEPS ? problem : 'error'}`) })
+}
+
+/** The agent lived on while the server was restarted (spec/log.md §9). */
+export function Reattached() {
+  return (
+    <p class="tx-mk">
+      <Icon name="refresh" size="s" />
+      <span>{t('over.reattached')}</span>
+    </p>
   )
 }
 
@@ -61,38 +91,44 @@ function causeOf(run: Run): string {
   }
 }
 
+function Line(props: { icon: 'circle-dashed' | 'unplug'; words: string; own?: string; turn: Turn; steps: readonly NextStep[] }) {
+  return (
+    <div class="tx-mk">
+      <Icon name={props.icon} size="s" />
+      <div>
+        <p>{props.words}</p>
+        <Show when={props.own}>{(words) => <p class="tx-own" dir="auto">{words()}</p>}</Show>
+        <NextSteps turn={props.turn} steps={props.steps} quiet />
+      </div>
+    </div>
+  )
+}
+
 /** What happened in our words, what it means, the provider's own words unchanged, then what can be done (design/LANGUAGE.md §8). */
 function ErrorCard(props: { turn: Turn; problem: RunProblem }) {
-  const { actions, announce, newest } = useSurroundings()
-  const newestOne = () => newest() === props.turn.id
-  const modelFirst = () => ['model_not_found', 'quota_exhausted', 'no_model', 'context_full', 'auth_mismatch'].includes(props.problem.code)
+  const { actions, announce } = useSurroundings()
+  // A newer server may name problems that this build does not know.
+  const code = () => (props.problem.code in STEPS ? props.problem.code : 'error')
   const copy = async () => {
-    const ok = await actions.copy([t(`error.${props.problem.code}`), props.problem.words].filter(Boolean).join('\n'))
+    const ok = await actions.copy([t(`error.${code()}`), props.problem.words].filter(Boolean).join('\n'))
     announce(ok ? t('answer.copied') : t('answer.copyFailed'), 'polite')
   }
   return (
-    <section class="tx-err" aria-label={t(`error.${props.problem.code}`)}>
+    <section class="tx-err" aria-label={t(`error.${code()}`)}>
       <h3>
         <Icon name="circle-alert" size="s" />
-        {t(`error.${props.problem.code}`)}
+        {t(`error.${code()}`)}
       </h3>
-      <p>{props.problem.hint ?? t(`error.${props.problem.code}.hint`)}</p>
+      <p dir="auto">{props.problem.hint ?? t(`error.${code()}.hint`)}</p>
       <Show when={props.problem.words}>
         {(words) => (
-          <p class="tx-own" dir="ltr">
+          <p class="tx-own" dir="auto">
             {words()}
           </p>
         )}
       </Show>
-      <div class="acts">
-        <Show when={newestOne()}>
-          <Show when={modelFirst()} fallback={<Retry turn={props.turn} />}>
-            <Button onPress={() => actions.chooseModel()}>{t('over.model')}</Button>
-          </Show>
-          <Show when={modelFirst()} fallback={<Button kind="quiet" onPress={() => actions.chooseModel()}>{t('over.model')}</Button>}>
-            <Retry turn={props.turn} quiet />
-          </Show>
-        </Show>
+      <div class="row">
+        <NextSteps turn={props.turn} steps={STEPS[code()]} />
         <span class="grow" />
         <IconButton icon="copy" name={t('over.copy')} small onPress={() => void copy()} />
       </div>
@@ -100,38 +136,53 @@ function ErrorCard(props: { turn: Turn; problem: RunProblem }) {
   )
 }
 
-/** *Try again*: another run of the same turn. Only the newest turn has it. */
-export function Retry(props: { turn: Turn; quiet?: boolean }) {
+/** Only the newest turn offers to go on; `quiet`: none of the steps is pressed upon the reader. */
+function NextSteps(props: { turn: Turn; steps: readonly NextStep[]; quiet?: boolean }) {
   const { actions, online, newest } = useSurroundings()
-  const [state, setState] = createSignal<'idle' | 'busy' | { failed: string }>('idle')
-  const failed = () => {
-    const now = state()
-    return typeof now === 'object' ? now.failed : null
-  }
-  const press = async () => {
-    setState('busy')
+  const [busy, setBusy] = createSignal<NextStep | null>(null)
+  const [failed, setFailed] = createSignal<string | null>(null)
+  const go = async (step: NextStep, work: () => Promise<void>) => {
+    setFailed(null)
+    setBusy(step)
     try {
-      await actions.retry(props.turn.id)
-      setState('idle')
+      await work()
     } catch (reason) {
-      setState({ failed: reason instanceof Error ? reason.message : String(reason) })
+      setFailed(reasonOf(reason))
+    }
+    setBusy(null)
+  }
+  const press = (step: NextStep) => {
+    switch (step) {
+      case 'retry': return void go(step, () => actions.retry(props.turn.id))
+      case 'goOn': return void go(step, () => actions.goOn(t('over.goOn.text')))
+      case 'model': return actions.chooseModel()
+      case 'newChat': return actions.newChat()
+      default: return actions.openSettings()
     }
   }
+  const asks = (step: NextStep) => step === 'retry' || step === 'goOn'
+  const label = (step: NextStep) => (busy() === step ? t(step === 'retry' ? 'over.retrying' : 'over.going') : t(`over.${step}`))
   return (
     <Show when={newest() === props.turn.id}>
-      <Button kind={props.quiet ? 'quiet' : 'outline'} busy={state() === 'busy'} disabled={!online()} onPress={() => void press()}>
-        {state() === 'busy' ? t('over.retrying') : t('over.retry')}
-      </Button>
-      <Show when={!online()}>
-        <span class="meta">{t('over.retryOffline')}</span>
-      </Show>
-      <Show when={failed()}>
-        {(reason) => (
-          <span class="meta bad" role="alert">
-            {t('over.retryFailed', { reason: reason() })}
-          </span>
-        )}
-      </Show>
+      <div class="acts">
+        <For each={props.steps}>
+          {(step, index) => (
+            <Button kind={props.quiet || index() > 0 ? 'quiet' : 'outline'} busy={busy() === step} disabled={busy() !== null || (asks(step) && !online())} onPress={() => press(step)}>
+              {label(step)}
+            </Button>
+          )}
+        </For>
+        <Show when={!online() && props.steps.some(asks)}>
+          <span class="meta">{t('over.offline')}</span>
+        </Show>
+        <Show when={failed()}>
+          {(reason) => (
+            <span class="meta bad" role="alert">
+              {t('over.failed', { reason: reason() })}
+            </span>
+          )}
+        </Show>
+      </div>
     </Show>
   )
 }

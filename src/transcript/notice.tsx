@@ -1,5 +1,5 @@
 import { Show } from 'solid-js'
-import { t } from '../../i18n'
+import { t } from '../../i18n/on-demand'
 import type { NoticeRow } from '../../server/contract/rows'
 import { Icon } from '../ui/icon'
 

@@ -23,8 +23,15 @@ export interface TranscriptProps {
 export interface TranscriptActions {
   /** *Try again*: the next run of this turn. A rejection is shown where the button was pressed. */
   retry: (turn: string) => Promise<void>
+  /** *Go on from here*: a new turn with these words. A rejection is shown where the button was pressed. */
+  goOn: (text: string) => Promise<void>
   /** *Choose another model*. */
   chooseModel: () => void
+  /** Where connections and keys are. */
+  openSettings: () => void
+  newChat: () => void
+  /** Words that were given back go below what stands in the message box. */
+  putBack: (text: string) => void
   /** Puts text on the clipboard; resolves to false when the browser refused. */
   copy: (text: string) => Promise<boolean>
 }

@@ -1,7 +1,8 @@
 import { Match, Show, Switch } from 'solid-js'
 import { t } from '../../i18n'
 import { duration } from '../../i18n/format'
-import type { QuestionRow, Row, ToolRow } from '../../server/contract/rows'
+import type { PlanRow, QuestionRow, Row, ToolRow } from '../../server/contract/rows'
+import { questionOf } from '../../server/contract/apply-questions'
 import { CODE_VERBS, countDiff, readDiff, VERB_ICONS } from './steps'
 
 /** Verb in ink-2, target in ink; tense and end say how it went (design/LANGUAGE.md §8, steps). */
@@ -11,8 +12,18 @@ export function StepLabel(props: { row: Row }) {
       <Switch>
         <Match when={props.row.kind === 'thought'}>{props.row.state === 'live' ? t('step.thinking') : t('step.thought')}</Match>
         <Match when={props.row.kind === 'question'}>
-          <span class="tx-target">{questionLabel(props.row as QuestionRow)}</span>
+          <span class="tx-target" dir="auto">
+            {questionLabel(props.row as QuestionRow)}
+          </span>{' '}
+          <Show when={questionEnd(props.row as QuestionRow)}>
+            {(end) => (
+              <span class="m3 tx-end" dir="auto">
+                {end()}
+              </span>
+            )}
+          </Show>
         </Match>
+        <Match when={props.row.kind === 'plan'}>{planLabel(props.row as PlanRow)}</Match>
         <Match when={props.row.kind === 'tool'}>
           <ToolLabel row={props.row as ToolRow} />
         </Match>
@@ -58,8 +69,20 @@ function endOf(row: ToolRow): { words: string; bad: boolean } | null {
 }
 
 function questionLabel(row: QuestionRow): string {
-  const action = row.approval?.action ?? ''
-  return row.approval?.state === 'open' ? t('step.asks', { action }) : t('step.asked', { action })
+  const action = (row.approval?.action ?? row.clarify?.question ?? row.secret?.prompt ?? '').split('\n')[0]!
+  return questionOf(row)?.state === 'open' ? t('step.asks', { action }) : t('step.asked', { action })
+}
+
+function questionEnd(row: QuestionRow): string {
+  const asked = questionOf(row)
+  if (asked?.state === 'open') return t('step.waiting')
+  if (asked?.state === 'retired') return t('step.notAnswered')
+  if (asked?.state === 'answered') return 'given' in asked ? t(asked.given ? 'step.given' : 'step.notGiven') : t('step.answer', { answer: asked.answer.split('\n')[0]! })
+  return row.state === 'denied' ? t('step.denied') : ''
+}
+
+function planLabel(row: PlanRow): string {
+  return t('step.plan', { done: row.plan.filter((entry) => entry.state === 'done').length, n: row.plan.filter((entry) => entry.state !== 'cancelled').length })
 }
 
 /** At the end of the line: how much changed, which lines were read, or how long it took. */

@@ -1,20 +1,15 @@
 import { createMemo, createSignal, For, Match, Show, Switch, untrack } from 'solid-js'
-import { t } from '../../i18n'
-import type { Approval } from '../../server/contract/approvals'
-import type { Row, ToolRow } from '../../server/contract/rows'
+import { questionOf } from '../../server/contract/apply-questions'
+import type { PlanRow, QuestionRow, Row, ToolRow } from '../../server/contract/rows'
 import { Busy } from '../ui/busy'
 import { Icon, type IconName } from '../ui/icon'
-import { Diff } from './diff'
 import type { RowCell } from './model'
+import { Asked, Plan, ToolDetail } from './on-demand'
 import { Prose } from './prose'
 import { StepEnd, StepLabel } from './step-label'
-import { lastLines, readDiff, VERB_ICONS, waits } from './steps'
+import { VERB_ICONS, waits } from './steps'
 import { useSurroundings } from './surroundings'
 import { ThoughtTail } from './thought-tail'
-
-/** Lines that are shown of a failed step, and of one that is running. */
-const FAILED_LINES = 12
-const LIVE_LINES = 6
 
 /** One step: a line, and what stands behind it once opened. */
 export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<string, readonly RowCell[]> }) {
@@ -39,7 +34,7 @@ export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<
   return (
     <li class="tx-step" classList={{ 'tx-live': running(), 'tx-fail': row().state === 'failed', 'tx-wait': waits(row()) }} data-row={props.cell.id}>
       <span class="tx-ic" aria-hidden="true">
-        <Show when={running() && !waits(row()) && row().kind !== 'thought'} fallback={<Icon name={iconOf(row(), open())} />}>
+        <Show when={running() && !waits(row()) && row().kind !== 'thought' && row().kind !== 'plan'} fallback={<Icon name={iconOf(row(), open())} />}>
           <Busy />
         </Show>
       </span>
@@ -67,7 +62,10 @@ export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<
               <ToolDetail row={row() as ToolRow} whole={choice() === true} />
             </Match>
             <Match when={row().kind === 'question'}>
-              <Decision approval={(row() as { approval?: Approval }).approval} />
+              <Asked row={row() as QuestionRow} />
+            </Match>
+            <Match when={row().kind === 'plan'}>
+              <Plan entries={(row() as PlanRow).plan} />
             </Match>
           </Switch>
           <Show when={inner().length > 0}>
@@ -82,6 +80,8 @@ export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<
 }
 
 function iconOf(row: Row, open: boolean): IconName {
+  if (row.kind === 'plan') return 'list-checks'
+  if (row.kind === 'question' && (row.clarify || row.secret)) return row.clarify ? 'question' : 'key'
   if (waits(row)) return 'hand'
   if (row.state === 'failed') return 'circle-x'
   if (row.kind === 'thought') return open ? 'chevron-down' : 'chevron-right'
@@ -91,7 +91,8 @@ function iconOf(row: Row, open: boolean): IconName {
 
 function hasDetail(row: Row): boolean {
   if (row.kind === 'thought') return row.state === 'live' || row.text !== ''
-  if (row.kind === 'question') return row.approval !== undefined && row.approval.state !== 'open'
+  if (row.kind === 'question') return (questionOf(row)?.state ?? 'open') !== 'open'
+  if (row.kind === 'plan') return true
   if (row.kind !== 'tool') return false
   const { tool } = row
   return Boolean(tool.output || tool.diff || tool.result || row.approval || (tool.args !== undefined && tool.verb !== 'read' && tool.verb !== 'list') || tool.target?.includes('\n'))
@@ -99,71 +100,9 @@ function hasDetail(row: Row): boolean {
 
 /** A failed step stands open; a running one shows its last lines; the others are folded. */
 function opensItself(row: Row, live: boolean): boolean {
+  if (row.kind === 'plan') return live
   if (row.kind !== 'tool') return false
   if (row.state === 'failed') return true
   if (row.state === 'live') return Boolean(row.tool.output)
   return live && Boolean(row.tool.diff)
-}
-
-function ToolDetail(props: { row: ToolRow; whole: boolean }) {
-  const tool = () => props.row.tool
-  const diff = createMemo(() => (tool().diff ? readDiff(tool().diff!) : null))
-  const printed = () => tool().output ?? ''
-  const shown = () => {
-    if (props.whole) return printed().trimEnd()
-    return lastLines(printed(), props.row.state === 'live' ? LIVE_LINES : FAILED_LINES)
-  }
-  const result = () => (tool().output || tool().diff ? '' : (tool().result ?? ''))
-  const args = () => (tool().verb === 'other' && tool().args !== undefined ? JSON.stringify(tool().args, null, 2) : '')
-  const command = () => (tool().verb === 'run' && (props.row.state !== 'live' || tool().target?.includes('\n')) ? tool().target : undefined)
-  return (
-    <>
-      <Show when={diff()}>{(lines) => <Diff lines={lines()} />}</Show>
-      <Show when={args()}>
-        <p class="meta">{t('step.input')}</p>
-        <pre class="tx-term" tabindex="0" role="group" aria-label={t('step.input')}>{args()}</pre>
-      </Show>
-      <Show when={command() || shown()}>
-        <pre class="tx-term" tabindex="0" role="group" aria-label={t('step.output')}>
-          <Show when={command()}>{(line) => <span class="tx-cmd">{`$ ${line()}\n`}</span>}</Show>
-          {shown() || (props.row.state === 'live' ? '' : t('step.noOutput'))}
-        </pre>
-      </Show>
-      <Show when={result()}>
-        <pre class="tx-term" tabindex="0" role="group" aria-label={t('step.result')}>{props.whole ? result() : lastLines(result(), FAILED_LINES)}</pre>
-      </Show>
-      <Show when={tool().cut}>
-        <p class="meta">{t('step.cut')}</p>
-      </Show>
-      <Decision approval={props.row.approval} />
-    </>
-  )
-}
-
-/** How a permission was answered; while it is open, the card above the message box asks. */
-function Decision(props: { approval: Approval | undefined }) {
-  return (
-    <Show when={props.approval && decisionWords(props.approval)}>
-      {(words) => (
-        <p class="tx-decision meta">
-          <Icon name="hand" size="xs" />
-          {words()}
-        </p>
-      )}
-    </Show>
-  )
-}
-
-function decisionWords(approval: Approval): string | null {
-  if (approval.state === 'open') return null
-  if (approval.state === 'retired') {
-    return approval.why === 'run_ended' ? t('permission.ended') : approval.why === 'expired' ? t('permission.expired') : t('permission.withdrawn')
-  }
-  const person = approval.by === 'person'
-  switch (approval.kind) {
-    case 'once': return person ? t('permission.allowed') : t('permission.allowedAuto')
-    case 'session': return person ? t('permission.allowedSession') : t('permission.allowedAuto')
-    case 'always': return person ? t('permission.allowedAlways') : t('permission.allowedAuto')
-    default: return person ? t('permission.refused') : t('permission.refusedAuto')
-  }
 }

@@ -1,16 +1,16 @@
-import type { ToolVerb } from '../../server/contract/rows'
-import type { Row } from '../../server/contract/rows'
+import { questionOf } from '../../server/contract/apply-questions'
+import type { Row, ToolVerb } from '../../server/contract/rows'
 import type { IconName } from '../ui/icon'
 import type { TraceStep } from '../ui/ticks'
 
-/** Rows of a turn that are steps (spec/log.md §4). */
-export function isStep(row: Row): boolean {
-  return row.kind === 'thought' || row.kind === 'tool' || row.kind === 'question'
-}
-
 /** True while a person is asked on this row. */
 export function waits(row: Row): boolean {
-  return (row.kind === 'tool' || row.kind === 'question') && row.approval?.state === 'open'
+  return questionOf(row)?.state === 'open'
+}
+
+/** Rows that count in the trace; a plan stands among the steps and is none. */
+export function counts(row: Row): boolean {
+  return row.kind !== 'plan'
 }
 
 /** One tick of the trace. `lost`: the page cannot see whether it still runs. */
@@ -112,32 +112,4 @@ export function countDiff(lines: readonly DiffLine[]): { added: number; removed:
     else if (line.kind === 'removed') removed++
   }
   return { added, removed }
-}
-
-/** For each line the part that changed against its partner, when a run of removed lines is followed by as many added ones. */
-export function changedParts(lines: readonly DiffLine[]): Map<number, { from: number; to: number }> {
-  const parts = new Map<number, { from: number; to: number }>()
-  for (let i = 0; i < lines.length; ) {
-    let removed = i
-    while (lines[removed]?.kind === 'removed') removed++
-    let added = removed
-    while (lines[added]?.kind === 'added') added++
-    const n = removed - i
-    if (n > 0 && added - removed === n) {
-      for (let k = 0; k < n; k++) {
-        const a = lines[i + k]!.text
-        const b = lines[removed + k]!.text
-        let start = 0
-        while (start < a.length && start < b.length && a[start] === b[start]) start++
-        let end = 0
-        while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
-        // A line that shares nothing with its partner has no part worth marking.
-        if (start + end === 0) continue
-        if (a.length - end > start) parts.set(i + k, { from: start, to: a.length - end })
-        if (b.length - end > start) parts.set(removed + k, { from: start, to: b.length - end })
-      }
-    }
-    i = Math.max(added, i + 1)
-  }
-  return parts
 }

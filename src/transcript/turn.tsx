@@ -6,9 +6,8 @@ import { lastRun, type Run } from '../../server/contract/session'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { IconButton } from '../ui/icon-button'
-import { Ending } from './ending'
 import type { Part, RowCell, TurnCell } from './model'
-import { Notice } from './notice'
+import { Ending, Notice, Reattached, Stopping, Word } from './on-demand'
 import { Prose } from './prose'
 import { Question } from './question'
 import { useSurroundings } from './surroundings'
@@ -71,10 +70,17 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
             </Match>
             <Match when={part.kind === 'prose' && part}>{(prose) => <Prose cell={prose().cell} class="tx-md" />}</Match>
             <Match when={part.kind === 'notice' && part}>{(notice) => <Notice row={notice().cell.row() as NoticeRow} />}</Match>
+            <Match when={part.kind === 'steer' && part}>{(word) => <Word cell={word().cell} />}</Match>
           </Switch>
         )}
       </For>
-      <Show when={!live() && run()}>{(ended) => <Ending turn={props.cell.turn()!} run={ended()} silent={answers().length === 0} />}</Show>
+      <Show when={run()?.cause === 'reattached'}>
+        <Reattached />
+      </Show>
+      <Show when={online() && run()?.state === 'stopping'}>
+        <Stopping cells={steps()} />
+      </Show>
+      <Show when={!live() && endsOddly(run(), answers().length === 0) && run()}>{(ended) => <Ending turn={props.cell.turn()!} run={ended()} silent={answers().length === 0} />}</Show>
       <Show when={live() && !online()}>
         <p class="tx-mk">
           <Icon name="clock" size="s" />
@@ -84,6 +90,11 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
       <Foot parts={answers()} run={run()} live={live()} worked={steps().length > 0} />
     </section>
   )
+}
+
+/** It did not simply answer: there is something to say of its end. */
+function endsOddly(run: Run | undefined, silent: boolean): boolean {
+  return run !== undefined && (run.outcome !== 'completed' || run.reason === 'limit' || silent)
 }
 
 /** The line under an answer. It holds its place while the answer is written, so that nothing moves when it ends. */

@@ -1,13 +1,14 @@
 import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { duration, running } from '../../i18n/format'
+import { questionOf } from '../../server/contract/apply-questions'
 import type { ToolRow } from '../../server/contract/rows'
 import type { Run } from '../../server/contract/session'
 import { Icon } from '../ui/icon'
 import { Trace, traceLabel } from '../ui/trace'
 import type { Part, RowCell } from './model'
 import { Step } from './step'
-import { commonFolder, groupSteps, nestSteps, tickOf, waits, type StepItem } from './steps'
+import { commonFolder, counts, groupSteps, nestSteps, tickOf, waits, type StepItem } from './steps'
 import { useSurroundings } from './surroundings'
 
 /** More steps than this stand behind "Show n earlier steps". */
@@ -17,7 +18,7 @@ const MANY = 30
 export function WorkHead(props: { cells: readonly RowCell[]; run: Run | undefined; open: boolean; onToggle: () => void }) {
   const { now, online } = useSurroundings()
   const live = () => props.run !== undefined && props.run.state !== 'settled'
-  const ticks = createMemo(() => props.cells.map((cell) => tickOf(cell.row(), online())))
+  const ticks = createMemo(() => props.cells.map((cell) => cell.row()).filter(counts).map((row) => tickOf(row, online())))
   const clock = createMemo(() => (live() && online() ? now() : null))
   const elapsed = () => (clock()?.() ?? 0) - (props.run?.startedAt ?? 0)
   const asked = createMemo(() => props.cells.map((cell) => cell.row()).find(waits))
@@ -28,7 +29,7 @@ export function WorkHead(props: { cells: readonly RowCell[]; run: Run | undefine
     if (!live()) return t('turn.worked', { time: duration(run.timings?.total ?? (run.settledAt ?? run.startedAt) - run.startedAt) })
     if (!online()) return t('turn.lost')
     const question = asked()
-    if (question && 'approval' in question && question.approval) return t('turn.waits', { time: running(question.approval.raisedAt - run.startedAt) })
+    if (question) return t('turn.waits', { time: running(questionOf(question)!.raisedAt - run.startedAt) })
     return run.state === 'stopping' ? t('turn.stopping', { time: running(elapsed()) }) : t('turn.working', { time: running(elapsed()) })
   }
   const liveFor = () => {

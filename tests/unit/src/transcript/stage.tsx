@@ -72,7 +72,14 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
             result.copied.push(text)
             return Promise.resolve(true)
           },
+          goOn: (text) => {
+            result.said.push(`go on: ${text}`)
+            return Promise.resolve()
+          },
           chooseModel: () => result.said.push('choose model'),
+          openSettings: () => result.said.push('settings'),
+          newChat: () => result.said.push('new chat'),
+          putBack: (text) => result.said.push(`put back: ${text}`),
           retry: async (turn) => {
             result.retried.push(turn)
             await options.retry?.(turn)

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { ProblemError } from '../../../../src/backend/port'
 import { frames, stage, type Stage } from './stage'
 
 let on: Stage | null = null
@@ -11,6 +12,14 @@ const text = (selector: string) => [...on!.root.querySelectorAll(selector)].map(
 const press = async (selector: string) => {
   on!.root.querySelector<HTMLElement>(selector)!.click()
   await frames(1)
+}
+
+/** Parts that few transcripts hold are loaded when they are shown. */
+const shown = async (selector: string) => {
+  for (const end = Date.now() + 10_000; !on!.root.querySelector(selector); ) {
+    if (Date.now() > end) throw new Error(`${selector} did not come: ${on!.root.textContent}`)
+    await frames(1)
+  }
 }
 
 test('a turn is a section named by its question, with steps, answer and facts', async () => {
@@ -107,6 +116,7 @@ test('three or more reads in a row become one line, which opens; a failed one st
     story.tool('x', { verb: 'run', name: 'shell', target: 'make' }).close('x', { state: 'failed', tool: { exit: 2, output: `${'line\n'.repeat(20)}the end\n` } })
   })
   expect(text('.tx-label')).toEqual(['3 files read in roles/backup', 'Ran make — failed, exit 2'])
+  await shown('.tx-term')
   expect(text('.tx-term')[0]).toContain('the end')
   expect(on.root.querySelector('.tx-term')!.textContent!.split('\n').length).toBeLessThanOrEqual(13)
   await press('.tx-step button')
@@ -145,6 +155,7 @@ test('a step that waits for a permission says what it would do, and afterwards h
   await on.show()
   expect(text('.tx-label')).toEqual(['Run rm x — refused'])
   await press('.tx-step button')
+  await shown('.tx-decision')
   expect(text('.tx-decision')).toEqual(['Refused by you'])
 })
 
@@ -152,6 +163,7 @@ test('a change shows its lines with signs that are also spoken, and marks the pa
   on = await stage((story) => {
     story.ask('t1', 'Go').tool('a', { verb: 'change', name: 'patch', target: 'a.ini', diff: '--- a\n+++ b\n@@ -1,2 +1,2 @@\n [Service]\n-Stop=90\n+Stop=20min\n' }).close('a')
   })
+  await shown('.tx-line')
   expect(text('.tx-line')).toEqual(['@@ -1,2 +1,2 @@', '[Service]', 'removed: Stop=90', 'added: Stop=20min'])
   expect(text('.tx-line em')).toEqual(['90', '20min'])
   expect(text('.tx-dur')[0]).toContain('+1')
@@ -178,6 +190,7 @@ test('a failed turn shows the provider’s own words and what can be done, and s
   })
   on.story.settle({ outcome: 'failed', problem: { code: 'model_not_found', words: '404: no such model "x"' } })
   await on.show()
+  await shown('.tx-err')
   expect(text('.tx-err h3')).toEqual(['The model does not exist'])
   expect(text('.tx-own')).toEqual(['404: no such model "x"'])
   const buttons = [...on.root.querySelectorAll<HTMLElement>('.tx-err button')]
@@ -202,9 +215,10 @@ test('trying again takes the failure away and shows the new attempt', async () =
 test('a refusal of the retry is shown where it was asked for', async () => {
   on = await stage((story) => {
     story.ask('t1', 'Go').settle({ outcome: 'failed', problem: { code: 'error' } })
-  }, { retry: () => Promise.reject(new Error('the chat is busy')) })
+  }, { retry: () => Promise.reject(new ProblemError(409, { code: 'session_busy', error: 'the chat is busy' })) })
+  await shown('.tx-err button')
   await press('.tx-err button')
-  await frames()
+  await shown('[role=alert]')
   expect(text('[role=alert]')).toEqual(['Not started: the chat is busy'])
 })
 
@@ -213,8 +227,9 @@ test('stopped and broken off are one line each, drawn from the last run', async 
     story.ask('t1', 'Go').answer('a', 'Half an').close('a').stop().settle({ outcome: 'cancelled', timings: { total: 31_000 } })
     story.ask('t2', 'Again').answer('b', 'Some').close('b', { state: 'cancelled' }).settle({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
   })
-  expect(text('.tx-mk span')[0]).toBe('Stopped by you after 0:31. What was written is kept.')
-  expect(text('.tx-mk p')[0]).toMatch(/^The answer broke off: the server was restarted/)
+  await shown('.tx-turn:last-child .tx-mk')
+  expect(text('.tx-mk p')[0]).toBe('Stopped by you after 0:31. What was written is kept.')
+  expect(text('.tx-mk p')[1]).toMatch(/^The answer broke off: the server was restarted/)
   expect(text('.tx-md')).toEqual(['Half an', 'Some'])
 })
 
@@ -257,6 +272,7 @@ test('a notice is told in our words where its code is known, and in its own wher
   on = await stage((story) => {
     story.ask('t1', 'Go').notice('n1', 'answer_cut_length').notice('n2', 'something_new', 'The flux is low.')
   })
+  await shown('.tx-own')
   expect(text('.tx-mk p')).toEqual(['The answer was cut: it reached the length that the model or its server allows.', 'Note from the agent', 'The flux is low.'])
 })
 
@@ -284,6 +300,7 @@ test('no element carries a style attribute that the markup brought with it', asy
   on = await stage((story) => {
     story.ask('t1', 'Go').tool('a', { verb: 'change', diff: '@@\n-a\n+b\n' }).close('a').answer('b', '| a |\n|--:|\n| 1 |\n').close('b').settle({ outcome: 'failed', problem: { code: 'error', words: 'x' } })
   })
+  await shown('.tx-err')
   for (const node of on.root.querySelectorAll('[style]')) expect(node.getAttribute('style')).toMatch(/^(?:\s*--[\w-]+:[^;]*;?)*$/)
 })
 

@@ -26,7 +26,7 @@ function rowOf(event: EventOf<'row.opened'>): Row {
   } as RowBase)
   if (event.kind === 'tool') return { ...base, kind: 'tool', tool: present(event.tool) }
   if (event.kind === 'notice') return { ...base, kind: 'notice', notice: present(event.notice) }
-  if (event.kind === 'plan') return { ...base, kind: 'plan', plan: event.plan.map((entry) => present(entry)) }
+  if (event.kind === 'plan') return { ...base, kind: 'plan', plan: event.plan.map((entry) => present(entry)), plannedAt: event.at }
   // Its id comes with `steer.accepted`, which stands in the same append.
   if (event.kind === 'steer') return { ...base, kind: 'steer', steer: { id: '', state: 'accepted' } }
   return { ...base, kind: event.kind }
@@ -70,7 +70,7 @@ export function replacePlan(value: Transcript, event: EventOf<'plan.replaced'>, 
   return changeHeld(value, event, (row) => {
     if (row.kind !== 'plan') return null
     touched.rows.add(row.id)
-    return { ...row, plan: event.plan.map((entry) => present(entry)) }
+    return { ...row, plan: event.plan.map((entry) => present(entry)), plannedAt: Math.max(row.plannedAt, event.at) }
   })
 }
 

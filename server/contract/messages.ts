@@ -9,19 +9,21 @@ import type { OriginalMessage } from './routes/shapes'
  *
  * A turn becomes its user message and, for each round of the agent, one assistant message (reasoning, text, tool calls) followed by the results of its tools. `id` is
  * the `n` of the message's first row, so it is known at birth and never changes; a round that begins with a tool call takes that call's number, and the result of this
- * one call has none. `timestamp` is seconds. Notices and questions are shown by rows only. A turn that did not complete ends with one `_error` message made from it,
- * without an id, since no row stands for it.
+ * one call has none. `timestamp` is seconds. A word that a run took is a user message of `display_kind` `steer`; one that was given back is told where it is sent next. A
+ * clarifying question is an assistant's line, its answer a user's line (settlement.md §7.6), without an id, since one row stands for both. Notices, plans, permissions
+ * and secrets are shown by rows only. A turn that did not complete ends with one `_error` message made from it, without an id, since no row stands for it.
  */
 export function toMessages(value: Transcript): OriginalMessage[] {
   const messages: OriginalMessage[] = []
   for (const { turn, rows } of turnsInOrder(value)) {
-    const rounds: Round[] = []
+    const parts: Part[] = []
     for (const row of rows) {
       if (row.kind === 'user') messages.push(userMessage(row))
-      else addToRounds(rounds, row)
+      else addToParts(parts, row)
     }
     const last = turn && lastRun(turn)
-    rounds.forEach((round, i) => messages.push(...roundMessages(round, i === rounds.length - 1 ? last : undefined)))
+    const lastRound = parts.findLast((part) => !Array.isArray(part))
+    for (const part of parts) messages.push(...(Array.isArray(part) ? part : roundMessages(part, part === lastRound ? last : undefined)))
     const error = last && errorMessage(last)
     if (error) messages.push(error)
   }
@@ -30,6 +32,8 @@ export function toMessages(value: Transcript): OriginalMessage[] {
 
 /** One answer of the model: what it thought and said, and the tools that it called then. */
 interface Round { first: Row; thought: string; said: string; answered: boolean; tools: ToolRow[] }
+/** A round, or lines of a person and to a person between two rounds. */
+type Part = Round | OriginalMessage[]
 
 function turnsInOrder(value: Transcript): { turn: Turn | undefined; rows: Row[] }[] {
   const turns: { id: string; turn: Turn | undefined; rows: Row[] }[] = []
@@ -42,13 +46,18 @@ function turnsInOrder(value: Transcript): { turn: Turn | undefined; rows: Row[] 
   return turns
 }
 
-/** A thought after words, words after words, and anything but a tool after tools begin a new round. */
-function addToRounds(rounds: Round[], row: Row): void {
-  if (row.kind !== 'thought' && row.kind !== 'answer' && row.kind !== 'tool') return
-  let round = rounds[rounds.length - 1]
+/** A thought after words, words after words, and anything but a tool after tools begin a new round; so does what follows lines between rounds. */
+function addToParts(parts: Part[], row: Row): void {
+  if (row.kind !== 'thought' && row.kind !== 'answer' && row.kind !== 'tool') {
+    const lines = linesOf(row)
+    if (lines.length > 0) parts.push(lines)
+    return
+  }
+  const last = parts[parts.length - 1]
+  let round = Array.isArray(last) ? undefined : last
   if (!round || (row.kind !== 'tool' && (round.answered || round.tools.length > 0))) {
     round = { first: row, thought: '', said: '', answered: false, tools: [] }
-    rounds.push(round)
+    parts.push(round)
   }
   if (row.kind === 'tool') round.tools.push(row)
   else if (row.kind === 'thought') round.thought += (round.thought && row.text ? '\n\n' : '') + row.text
@@ -56,6 +65,16 @@ function addToRounds(rounds: Round[], row: Row): void {
     round.said = row.text
     round.answered = true
   }
+}
+
+function linesOf(row: Row): OriginalMessage[] {
+  if (row.kind === 'steer') {
+    return row.steer.state === 'delivered' ? [{ role: 'user', content: row.text, timestamp: row.at / 1000, id: row.n, display_kind: 'steer' }] : []
+  }
+  if (row.kind !== 'question' || !row.clarify) return []
+  const { clarify } = row
+  const question: OriginalMessage = { role: 'assistant', content: clarify.question, timestamp: row.at / 1000, id: row.n, _source: 'clarify', ...(clarify.choices.length > 0 ? { choices_offered: clarify.choices } : {}) }
+  return clarify.state === 'answered' ? [question, { role: 'user', content: clarify.answer, timestamp: clarify.answeredAt / 1000, _source: 'clarify' }] : [question]
 }
 
 function userMessage(row: Row & { kind: 'user' }): OriginalMessage {

@@ -3,11 +3,13 @@ import { begin, boundedArguments } from './arguments'
 import { endingOf } from './ending'
 import type { Event, EventOf } from './events'
 import { originalUsage } from './messages'
-import { pendingApproval } from './pending'
+import { pendingApproval, pendingClarify } from './pending'
 import { patchedTool } from './apply-rows'
 import type { FullSession } from './routes/shapes'
-import type { ToolHead } from './rows'
+import type { Clarify } from './questions'
+import type { Row, ToolHead } from './rows'
 import type { Run } from './session'
+import { todoState } from './todos'
 
 /**
  * The original's chat stream as a view of one run's events (spec/log.md §8, features.md §3.2, 3.4). Pure: what a reader must remember is in `OriginalStream`, which is
@@ -20,17 +22,26 @@ export interface OriginalStream {
   startedSeq: number
   /** The run as far as the events told of it. */
   state: Run | null
-  rows: Map<string, { kind: 'thought' | 'answer' } | { kind: 'tool'; tool: ToolHead }>
-  /** Open questions, in the order they were asked. */
-  open: Set<string>
+  /** `length`: UTF-16 units. */
+  rows: Map<string, { kind: 'thought' | 'answer'; length: number } | { kind: 'tool'; tool: ToolHead }>
+  /** Open questions by id, in the order they were asked. */
+  approvals: Map<string, Approval>
+  clarifies: Map<string, Clarify>
+  /** The approval that the reader was told last. */
+  head?: string
   /** Text of the answer that is being told, and whether more of the turn has followed on it. */
   said: string
+  /** Reasoning was cut, because the words repeat it, and the words were not told as progress yet. */
+  echoed: boolean
   /** Nothing follows. */
   ended: boolean
 }
 
-/** `k` is 0…15, rising within an event; `data` is the JSON payload. `ends` closes the transport after this frame. */
-export interface OriginalFrame { k: number; name: string; data: Record<string, unknown>; ends?: true }
+/**
+ * `k` is 0…15, rising within an event; `data` is the JSON payload. `ends` closes the transport after this frame. `takeBack` (with `reasoning`, without words): so many
+ * units of the reasoning before it were an echo; it is for the reader's `ReasoningBuffer` and is never sent.
+ */
+export interface OriginalFrame { k: number; name: string; data: Record<string, unknown>; ends?: true; takeBack?: number }
 
 /** Frames per event that an id has room for. */
 const FRAMES = 16
@@ -39,9 +50,19 @@ const PREVIEW = 4000
 const LIVE_KEYS = 4
 /** `stream_end` stands last in its event. */
 const LAST = FRAMES - 1
+/** Notices that the original has a warning for (features.md §3.2, settlement.md §8.1); others are shown by rows only. */
+const WARNINGS = new Set(['fallback', 'approval_gateway_unsupported', 'approval_gateway_offline', 'session_lease_wait'])
+/** The original hides the tool that asks a person: its question is told. */
+const HIDDEN_TOOL = 'clarify'
 
-export function originalStream(session: string, run: string, startedSeq: number): OriginalStream {
-  return { session, run, startedSeq, state: null, rows: new Map(), open: new Set(), said: '', ended: false }
+/** `held`: rows of the turn as they are now; needed for a re-attached run only, which goes on in rows that opened before it. */
+export function originalStream(session: string, run: string, startedSeq: number, held: Iterable<Row> = []): OriginalStream {
+  const stream: OriginalStream = { session, run, startedSeq, state: null, rows: new Map(), approvals: new Map(), clarifies: new Map(), said: '', echoed: false, ended: false }
+  for (const row of held) {
+    if (row.kind === 'tool') stream.rows.set(row.id, { kind: 'tool', tool: row.tool })
+    else if (row.kind === 'thought' || row.kind === 'answer') stream.rows.set(row.id, { kind: row.kind, length: row.text.length })
+  }
+  return stream
 }
 
 /** `<run>:<n>`, strictly rising over the run. */
@@ -67,11 +88,12 @@ export function originalCursor(cursor: string | undefined, stream: Pick<Original
 
 /**
  * The frames of one event, in order; none for what the original has no word for. Events go in by `seq`, each once. `session` is the settled session, needed for
- * `run.settled` only: `done`, `cancel` and `apperror` carry it. After a stop was asked for nothing but the end is told.
+ * `run.settled` only: `done`, `cancel` and `apperror` carry it. After a stop was asked for nothing but the end is told. `next` is the event behind it, if it is known: a
+ * question that is answered by itself in the same breath is not told.
  */
-export function translate(stream: OriginalStream, event: Event, session: FullSession | null = null): OriginalFrame[] {
+export function translate(stream: OriginalStream, event: Event, session: FullSession | null = null, next?: Event): OriginalFrame[] {
   if (stream.ended || event.session !== stream.session) return []
-  if (event.type === 'session.changed') return titled(stream, event)
+  if (event.type === 'session.changed') return stream.state?.state === 'stopping' ? [] : titled(stream, event)
   if (event.type === 'session.deleted') return end(stream, [{ k: 0, name: 'cancel', data: { message: 'The chat was deleted.', type: 'cancelled', status: 'cancelled', session_id: stream.session }, ends: true }])
   if (!('run' in event) || event.run !== stream.run) return []
   switch (event.type) {
@@ -90,76 +112,127 @@ export function translate(stream: OriginalStream, event: Event, session: FullSes
     }
     case 'run.settled': return settled(stream, event, session)
     default: {
-      const frames = told(stream, event)
+      const frames = told(stream, event, next)
       return stream.state?.state === 'stopping' ? [] : frames
     }
   }
 }
 
-function told(stream: OriginalStream, event: Exclude<Event, EventOf<'run.started'> | EventOf<'run.stopping'> | EventOf<'usage.reported'> | EventOf<'run.settled'>>): OriginalFrame[] {
+type Told = Exclude<Event, EventOf<'run.started' | 'run.stopping' | 'usage.reported' | 'run.settled'>>
+
+function told(stream: OriginalStream, event: Told, next: Event | undefined): OriginalFrame[] {
   switch (event.type) {
     case 'row.opened': return opened(stream, event)
     case 'row.grew': {
       const row = stream.rows.get(event.row)
-      return row && row.kind !== 'tool' ? [speech(stream, row.kind, event.text, 0)] : []
+      if (!row || row.kind === 'tool') return []
+      row.length = event.at0
+      return [speech(stream, row, event.text, 0)]
     }
-    case 'row.cut': {
-      if (stream.rows.get(event.row)?.kind === 'answer') stream.said = stream.said.slice(0, event.keep)
-      return []
-    }
+    case 'row.cut': return cut(stream, event)
     case 'row.changed': {
       remember(stream, event.row, event.tool)
       return []
     }
-    case 'row.closed': {
-      const row = remember(stream, event.row, event.tool)
-      if (row?.kind !== 'tool') return []
-      const { call, name, args, result, output } = row.tool
-      return [{
-        k: 0, name: 'tool_complete', data: {
-          event_type: 'tool.completed', name, preview: begin(result ?? output ?? '', PREVIEW), args: boundedArguments(args, LIVE_KEYS), tid: call, duration: event.duration / 1000,
-          is_error: event.state !== 'done',
-        },
-      }]
-    }
+    case 'row.closed': return closed(stream, event)
     case 'approval.raised': {
-      stream.open.add(event.approval)
       const approval: Approval = { ...event.request, state: 'open', id: event.approval, row: event.row, run: event.run, raisedAt: event.at }
-      return [{ k: 0, name: 'approval', data: { ...pendingApproval(stream.session, approval, stream.open.size) } }]
+      stream.approvals.set(event.approval, approval)
+      return next?.type === 'approval.decided' && next.approval === event.approval && next.by === 'auto' ? [] : headApproval(stream)
     }
-    case 'approval.decided':
-    case 'approval.retired': {
-      stream.open.delete(event.approval)
+    case 'approval.decided': return endedApproval(stream, event.approval, event.by === 'auto')
+    case 'approval.retired': return endedApproval(stream, event.approval, event.why === 'run_ended')
+    case 'clarify.raised': {
+      stream.clarifies.set(event.clarify, { ...event.request, state: 'open', id: event.clarify, row: event.row, run: event.run, raisedAt: event.at })
+      const [head] = stream.clarifies.values()
+      return [{ k: 0, name: 'clarify', data: { ...pendingClarify(stream.session, head!, stream.clarifies.size) } }]
+    }
+    case 'clarify.answered':
+    case 'clarify.retired': {
+      stream.clarifies.delete(event.clarify)
       return []
     }
+    case 'plan.replaced': return [{ k: 1, name: 'todo_state', data: { ...todoState(stream.session, stream.run, event.plan, event.at) } }]
     default: return []
   }
 }
 
 function opened(stream: OriginalStream, event: EventOf<'row.opened'>): OriginalFrame[] {
-  const frames: OriginalFrame[] = []
-  if (event.kind === 'notice') {
-    return [{ k: 0, name: 'warning', data: { type: event.notice.code, message: event.notice.words ?? event.notice.code } }]
+  switch (event.kind) {
+    case 'notice': return WARNINGS.has(event.notice.code) ? [{ k: 0, name: 'warning', data: { type: event.notice.code, message: event.notice.words ?? event.notice.code } }] : []
+    case 'plan': return [{ k: 1, name: 'todo_state', data: { ...todoState(stream.session, stream.run, event.plan, event.at) } }]
+    case 'steer': return []
+    case 'question': return progress(stream)
+    case 'tool': {
+      const { tool } = event
+      stream.rows.set(event.row, { kind: 'tool', tool })
+      const frames = progress(stream)
+      if (tool.name === HIDDEN_TOOL) return frames
+      const data = { event_type: 'tool.started', name: tool.name, preview: begin(tool.target ?? tool.title ?? '', PREVIEW), args: boundedArguments(tool.args, LIVE_KEYS), tid: tool.call }
+      return [...frames, { k: 1, name: 'tool', data }]
+    }
+    case 'thought':
+    case 'answer': {
+      const row = { kind: event.kind, length: 0 }
+      stream.rows.set(event.row, row)
+      const frames = progress(stream)
+      return event.text ? [...frames, speech(stream, row, event.text, 1)] : frames
+    }
   }
-  // Words that the agent goes on after were no final answer: the original tells them as progress.
-  if (stream.said) frames.push({ k: 0, name: 'interim_assistant', data: { text: stream.said, already_streamed: true } })
-  stream.said = ''
-  if (event.kind === 'tool') {
-    const { tool } = event
-    stream.rows.set(event.row, { kind: 'tool', tool })
-    frames.push({
-      k: 1, name: 'tool', data: { event_type: 'tool.started', name: tool.name, preview: begin(tool.target ?? tool.title ?? '', PREVIEW), args: boundedArguments(tool.args, LIVE_KEYS), tid: tool.call },
-    })
-  } else if (event.kind === 'thought' || event.kind === 'answer') {
-    stream.rows.set(event.row, { kind: event.kind })
-    if (event.text) frames.push(speech(stream, event.kind, event.text, 1))
-  }
-  return frames
 }
 
-function speech(stream: OriginalStream, kind: 'thought' | 'answer', text: string, k: number): OriginalFrame {
-  if (kind === 'answer') stream.said += text
-  return { k, name: kind === 'answer' ? 'token' : 'reasoning', data: { text } }
+/** Words that the agent goes on after were no final answer: the original tells them as progress. */
+function progress(stream: OriginalStream): OriginalFrame[] {
+  const { said, echoed } = stream
+  if (!said) return []
+  stream.said = ''
+  stream.echoed = false
+  return [{ k: 0, name: 'interim_assistant', data: { text: said, already_streamed: true, ...(echoed ? { reasoning_echo: true } : {}) } }]
+}
+
+function speech(stream: OriginalStream, row: { kind: 'thought' | 'answer'; length: number }, text: string, k: number): OriginalFrame {
+  row.length += text.length
+  if (row.kind === 'answer') stream.said += text
+  return { k, name: row.kind === 'answer' ? 'token' : 'reasoning', data: { text } }
+}
+
+function cut(stream: OriginalStream, event: EventOf<'row.cut'>): OriginalFrame[] {
+  const row = stream.rows.get(event.row)
+  if (!row || row.kind === 'tool') return []
+  const units = row.length - event.keep
+  row.length = event.keep
+  if (row.kind === 'answer') {
+    stream.said = stream.said.slice(0, Math.max(0, stream.said.length - units))
+    return []
+  }
+  if (event.why === 'echo') stream.echoed = true
+  return [{ k: 0, name: 'reasoning', data: { text: '' }, takeBack: units }]
+}
+
+function closed(stream: OriginalStream, event: EventOf<'row.closed'>): OriginalFrame[] {
+  const row = remember(stream, event.row, event.tool)
+  if (row?.kind !== 'tool' || row.tool.name === HIDDEN_TOOL) return []
+  const { call, name, args, result, output } = row.tool
+  return [{
+    k: 0, name: 'tool_complete', data: {
+      event_type: 'tool.completed', name, preview: begin(result ?? output ?? '', PREVIEW), args: boundedArguments(args, LIVE_KEYS), tid: call, duration: event.duration / 1000,
+      is_error: event.state !== 'done',
+    },
+  }]
+}
+
+/** The oldest that takes an answer, with the number of all (settlement.md §2.3, §7.1). */
+function headApproval(stream: OriginalStream): OriginalFrame[] {
+  const head = [...stream.approvals.values()].find(({ waits }) => !waits)
+  if (!head) return []
+  stream.head = head.id
+  return [{ k: 0, name: 'approval', data: { ...pendingApproval(stream.session, head, stream.approvals.size) } }]
+}
+
+/** The next one is told when its turn comes; not when all of them go. */
+function endedApproval(stream: OriginalStream, id: string, quiet: boolean): OriginalFrame[] {
+  stream.approvals.delete(id)
+  return quiet || stream.head !== id ? [] : headApproval(stream)
 }
 
 function remember(stream: OriginalStream, id: string, patch: Partial<ToolHead> | undefined): ReturnType<typeof stream.rows.get> {

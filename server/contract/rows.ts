@@ -37,7 +37,7 @@ export interface QuestionRow extends RowBase { kind: 'question'; approval?: Appr
 /** A word sent into a running turn; `text` is the person's. Live until it was delivered or given back. */
 export interface SteerRow extends RowBase { kind: 'steer'; steer: SteerHead }
 /** The agent's list of what it is going to do; one a run, replaced in place. */
-export interface PlanRow extends RowBase { kind: 'plan'; plan: PlanEntry[] }
+export interface PlanRow extends RowBase { kind: 'plan'; plan: PlanEntry[]; /** Server's ms of its last change; never falls. */ plannedAt: number }
 export interface NoticeRow extends RowBase { kind: 'notice'; notice: NoticeHead }
 export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | SteerRow | PlanRow | NoticeRow
 export type RowKind = Row['kind']

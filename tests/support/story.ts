@@ -40,11 +40,11 @@ export class Story {
     return this.say({ type: 'turn.admitted', turn, row: `${turn}.ask`, n, pos, text, source: 'person' }).run(`${turn}.run`)
   }
 
-  run(run: string, cause: Run['cause'] = 'sent'): this {
+  run(run: string, cause: Run['cause'] = 'sent', reopens?: string[]): this {
     this.#run = run
     const attempt = (this.#attempts.get(this.#turn) ?? 0) + 1
     this.#attempts.set(this.#turn, attempt)
-    return this.say({ type: 'run.started', run, turn: this.#turn, generation: ++this.#generation, attempt, cause, agent: AGENT, model: { provider: 'p', id: 'm-1' } })
+    return this.say({ type: 'run.started', run, turn: this.#turn, generation: ++this.#generation, attempt, cause, agent: AGENT, model: { provider: 'p', id: 'm-1' }, ...(reopens ? { reopens } : {}) })
   }
 
   think(row: string, text = ''): this {

@@ -1,5 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { apply, emptyTranscript } from '../../../../server/contract/fold'
 import { toMessages, toToolCards } from '../../../../server/contract/messages'
+import { todoStateOf } from '../../../../server/contract/todos'
+import { arbitraryHistory } from '../../../support/history'
 import { Story } from '../../../support/story'
 
 function roles(story: Story): unknown[] {
@@ -86,9 +90,100 @@ describe('the original’s messages', () => {
     expect(toMessages(story.value).slice(2)).toEqual([expect.objectContaining({ role: 'tool', tool_call_id: 'r2.call', is_error: true, _state: 'denied' })])
   })
 
-  test('questions and notices are no messages', () => {
-    const story = new Story().ask('t1', 'x').notice('r1', 'chunk_skipped').question('r2').raise('r2', 'a1')
+  test('permissions, secrets, plans and notices are no messages', () => {
+    const story = new Story().ask('t1', 'x').notice('r1', 'chunk_skipped').question('r2').raise('r2', 'a1').secret('r3', 's1').plan('r4', [{ text: 'One', state: 'active' }])
     expect(roles(story)).toEqual([['user', 'x']])
+  })
+
+  test('a word that the run took stands where it was said, the results of running tools before it', () => {
+    const story = new Story().ask('t1', 'x').tool('r1').steer('r2', 's1', 'use staging').close('r1', { tool: { result: 'A' } }).delivered('r2', 's1').answer('r3', 'Staging it is.').close('r3').settle()
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', '', ['r1.call']], ['tool', 'A'], ['user', 'use staging'], ['assistant', 'Staging it is.']])
+    expect(toMessages(story.value)[3]).toEqual({ role: 'user', content: 'use staging', timestamp: story.value.rows.get('r2')!.at / 1000, id: 3, display_kind: 'steer' })
+    expect(toMessages(story.value)[4]).toMatchObject({ _turnDuration: 4 })
+  })
+
+  test('a word that was given back is told once: as the message that it becomes', () => {
+    const story = new Story().ask('t1', 'x').steer('r1', 's1', 'and then?').answer('r2', 'Done.').close('r2').returned('r1', 's1', 'queue', 'q1').queue('q1', 'and then?', { by: 'steer' }).settle()
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', 'Done.']])
+    story.say({ type: 'queue.taken', item: 'q1', turn: 't2' }).ask('t2', 'and then?')
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', 'Done.'], ['user', 'and then?']])
+  })
+
+  test('a clarifying question is a line of the agent, its answer one of the person, and what follows is a message of its own', () => {
+    const story = new Story().ask('t1', 'x').think('r1', 'hm').close('r1').clarify('r2', 'c1', { question: 'Which?' })
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', '', 'thinks: hm'], ['assistant', 'Which?']])
+    story.reply('r2', 'c1', 'left').close('r2').answer('r3', 'Left.').close('r3').settle()
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', '', 'thinks: hm'], ['assistant', 'Which?'], ['user', 'left'], ['assistant', 'Left.']])
+    expect(toMessages(story.value)[2]).toMatchObject({ id: 3, choices_offered: ['left', 'right'] })
+    expect(toMessages(story.value)[3]).not.toHaveProperty('id')
+  })
+
+  test('a question that nobody answered stands without an answer', () => {
+    const story = new Story().ask('t1', 'x').clarify('r1', 'c1').say({ type: 'clarify.retired', clarify: 'c1', row: 'r1', run: 't1.run', why: 'expired' }).close('r1', { state: 'cancelled' })
+    expect(roles(story)).toEqual([['user', 'x'], ['assistant', 'Which one?']])
+  })
+
+  test('cases 42 and 43: the prompt is there once, from its admission on, whatever the agent returns and however often the session is read', () => {
+    const story = new Story().ask('t1', 'c')
+    const id = toMessages(story.value)[0]!.id
+    const once = (): void => expect(toMessages(story.value).filter(({ role }) => role === 'user')).toMatchObject([{ content: 'c', id }])
+    once()
+    story.settle({ outcome: 'failed', problem: { code: 'error' } }).run('t1.again', 'retried')
+    once()
+    story.answer('r1', 'd').close('r1').settle()
+    once()
+  })
+
+  test('case 44: what a turn adds stands behind what was there, which stays as it was', () => {
+    const story = new Story().ask('t1', 'a').answer('r1', 'b').close('r1').settle()
+    const before = toMessages(story.value)
+    story.ask('t2', 'c').answer('r2', 'd').close('r2').settle()
+    expect(toMessages(story.value).slice(0, before.length)).toEqual(before)
+    expect(roles(story)).toEqual([['user', 'a'], ['assistant', 'b'], ['user', 'c'], ['assistant', 'd']])
+  })
+})
+
+test('cases 89, 92 and 93: messages only ever leave by a retraction that names their rows', () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  console.log(`messages: seed ${seed}`)
+  fc.assert(
+    fc.property(arbitraryHistory({ deletable: false }), ({ appends }) => {
+      const value = emptyTranscript()
+      let before = new Set<unknown>()
+      for (const event of appends.flatMap((append) => append.events)) {
+        const retracted = new Set<unknown>(event.type === 'rows.retracted' ? event.rows.map((row) => value.rows.get(row)?.n) : [])
+        apply(value, event)
+        const now = new Set<unknown>(toMessages(value).flatMap(({ id }) => (id === undefined ? [] : [id])))
+        for (const id of before) if (!now.has(id) && !retracted.has(id)) throw new Error(`message ${String(id)} left by ${event.type}`)
+        before = now
+      }
+    }),
+    { numRuns: 500, seed },
+  )
+})
+
+describe('the original’s list of what is to be done', () => {
+  test('is the newest plan, whole', () => {
+    const story = new Story().ask('t1', 'x')
+    expect(todoStateOf(story.value)).toBeNull()
+    story.plan('r1', [{ text: 'Look', state: 'done' }, { text: 'Change', state: 'active', priority: 'high' }, { text: 'Ask', state: 'pending' }, { text: 'Drop', state: 'cancelled' }])
+    expect(todoStateOf(story.value)).toEqual({
+      session_id: 'ses_1', stream_id: 't1.run', source: 'todo', ts: story.events.length, version: 1,
+      todos: [{ id: '1', content: 'Look', status: 'completed' }, { id: '2', content: 'Change', status: 'in_progress' }, { id: '3', content: 'Ask', status: 'pending' }, { id: '4', content: 'Drop', status: 'cancelled' }],
+      summary: { total: 4, pending: 1, in_progress: 1, completed: 1, cancelled: 1 },
+    })
+    story.close('r1').settle().ask('t2', 'y').plan('r2', [{ text: 'Next', state: 'active' }])
+    expect(todoStateOf(story.value)).toMatchObject({ stream_id: 't2.run', todos: [{ content: 'Next' }] })
+  })
+
+  test('case 146: an empty list is a list, and its time never falls, also when the clock does', () => {
+    const story = new Story().ask('t1', 'x').plan('r1', [{ text: 'Look', state: 'active' }])
+    const { ts } = todoStateOf(story.value)!
+    apply(story.value, { type: 'plan.replaced', row: 'r1', run: 't1.run', plan: [], session: 'ses_1', seq: story.value.seq + 1, at: 5 })
+    expect(todoStateOf(story.value)).toMatchObject({ todos: [], summary: { total: 0 }, ts })
+    // An event that was seen before brings no old plan back.
+    expect(apply(story.value, story.events.at(-1)!).state).toBe('old')
+    expect(todoStateOf(story.value)!.todos).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { boundedArguments } from '../../../../server/contract/arguments'
 import { originalCursor, originalId, originalStream, translate, type OriginalFrame, type OriginalStream } from '../../../../server/contract/original'
+import { ReasoningBuffer } from '../../../../server/contract/reasoning-buffer'
 import type { FullSession } from '../../../../server/contract/routes/shapes'
 import { arbitraryHistory } from '../../../support/history'
 import { Story } from '../../../support/story'
@@ -15,7 +16,7 @@ function streamOf(story: Story, run: string): OriginalStream {
 /** All frames of a run: name and payload. */
 function told(story: Story, run = 't1.run'): OriginalFrame[] {
   const stream = streamOf(story, run)
-  return story.events.flatMap((event) => translate(stream, event, SESSION))
+  return story.events.flatMap((event, i) => translate(stream, event, SESSION, story.events[i + 1]))
 }
 
 const names = (frames: OriginalFrame[]): string[] => frames.map(({ name }) => name)
@@ -65,9 +66,77 @@ describe('the original’s chat stream', () => {
     expect(names(told(story, 't2.run'))).toEqual(['token'])
   })
 
-  test('a second question counts both, a question asked again counts what is open', () => {
+  test('of several permissions the oldest is told with their number, and the next when its turn comes', () => {
     const story = new Story().ask('t1', 'x').tool('r1').tool('r2').raise('r1', 'a1').raise('r2', 'a2').decide('r1', 'a1').question('r3').raise('r3', 'a3')
-    expect(told(story).filter(({ name }) => name === 'approval').map(({ data }) => data.pending_count)).toEqual([1, 2, 2])
+    const asked = (): unknown[] => told(story).filter(({ name }) => name === 'approval').map(({ data }) => [data.approval_id, data.pending_count])
+    expect(asked()).toEqual([['a1', 1], ['a1', 2], ['a2', 1], ['a2', 2]])
+    // An answer to another than the head changes no card; the end of a run tells none.
+    story.decide('r3', 'a3').say({ type: 'approval.retired', approval: 'a2', row: 'r2', run: 't1.run', why: 'run_ended' })
+    expect(asked()).toHaveLength(4)
+  })
+
+  test('a permission that is only asked next is not told before the one that can be given', () => {
+    const story = new Story().ask('t1', 'x').tool('r1').tool('r2').raise('r1', 'a1').raise('r2', 'a2', { waits: true }).say({ type: 'approval.retired', approval: 'a1', row: 'r1', run: 't1.run', why: 'expired' })
+    expect(told(story).filter(({ name }) => name === 'approval').map(({ data }) => [data.approval_id, data.pending_count])).toEqual([['a1', 1], ['a1', 2]])
+  })
+
+  test('a permission that is given by itself in the same breath is not told', () => {
+    const story = new Story().ask('t1', 'x').tool('r1').raise('r1', 'a1').say({ type: 'approval.decided', approval: 'a1', row: 'r1', run: 't1.run', choice: 'y', kind: 'once', by: 'auto' })
+    expect(names(told(story))).toEqual(['tool'])
+  })
+
+  test('a clarifying question is told as asked, its tool and a secret are not', () => {
+    const story = new Story().ask('t1', 'x').answer('r0', 'Well.').close('r0').tool('r1', { name: 'clarify' }).clarify('r2', 'c1', { question: 'Which?', choices: ['a'], free: false, deadline: 3_600_000 })
+    story.reply('r2', 'c1', 'a').close('r2').close('r1').secret('r3', 's1').give('r3', 's1').close('r3')
+    const frames = told(story)
+    expect(names(frames)).toEqual(['token', 'interim_assistant', 'clarify'])
+    expect(frames[2]!.data).toMatchObject({ clarify_id: 'c1', question: 'Which?', choices_offered: ['a'], session_id: 'ses_1', kind: 'clarify', expires_at: 3600, requested_at: 8, timeout_seconds: 3592, pending_count: 1 })
+  })
+
+  test('every plan is told whole, the empty one too', () => {
+    const story = new Story().ask('t1', 'x').plan('r1', [{ text: 'Look', state: 'active' }]).replan('r1', [])
+    expect(told(story)).toMatchObject([
+      { name: 'todo_state', data: { session_id: 'ses_1', stream_id: 't1.run', ts: 4, version: 1, todos: [{ id: '1', content: 'Look', status: 'in_progress' }] } }, { name: 'todo_state', data: { ts: 5, todos: [] } },
+    ])
+  })
+
+  test('the original’s warnings are told, other notices are not', () => {
+    const story = new Story().ask('t1', 'x').notice('r1', 'agent_paused').notice('r2', 'fallback', 'Now it is another model.')
+    expect(told(story).map(({ name, data }) => [name, data])).toEqual([['warning', { type: 'fallback', message: 'Now it is another model.' }]])
+  })
+
+  test('words that a thought only repeated are marked when they are told as progress', () => {
+    const story = new Story().ask('t1', 'x').think('r1', 'Hm. Found X.').say({ type: 'row.cut', row: 'r1', run: 't1.run', keep: 3, why: 'echo' }).close('r1').answer('r2', 'Found X.').close('r2').tool('r3').close('r3')
+      .answer('r4', 'And Y.').close('r4').tool('r5')
+    const frames = told(story)
+    expect(frames.filter(({ name }) => name === 'interim_assistant').map(({ data }) => data)).toEqual([{ text: 'Found X.', already_streamed: true, reasoning_echo: true }, { text: 'And Y.', already_streamed: true }])
+    expect(frames.filter(({ name }) => name === 'reasoning')).toMatchObject([{ data: { text: 'Hm. Found X.' } }, { data: { text: '' }, takeBack: 9 }])
+  })
+
+  test('a word on the way and a plan do not end an answer, a correction shortens what is told as progress', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'One two').steer('r2', 's1', 'faster').plan('r3', []).grow('r1', ' three').say({ type: 'row.cut', row: 'r1', run: 't1.run', keep: 3, why: 'agent_corrected' }).close('r1').tool('r4')
+    expect(told(story).find(({ name }) => name === 'interim_assistant')!.data.text).toBe('One')
+  })
+
+  test('a run that took up after a restart goes on in the rows that were open', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'Hel').tool('r2', { name: 'shell' })
+    const held = [...story.value.rows.values()]
+    story.close('r1').close('r2', { state: 'unknown' }).settle({ outcome: 'interrupted' })
+    story.run('t1.again', 'reattached', ['r1', 'r2']).grow('r1', 'lo').close('r2').close('r1').settle()
+    const started = story.events.findLast(({ type }) => type === 'run.started')!
+    const stream = originalStream(story.session, 't1.again', started.seq, held)
+    expect(story.events.flatMap((event) => translate(stream, event)).map(({ name, data }) => [name, data.text ?? data.name])).toEqual([['token', 'lo'], ['tool_complete', 'shell'], ['done', undefined], ['stream_end', undefined]])
+  })
+
+  test('a title that comes while it stops is not told', () => {
+    const story = new Story().ask('t1', 'x').stop().say({ type: 'session.changed', title: 'Late', titleBy: 'agent' }).settle({ outcome: 'cancelled' })
+    expect(names(told(story))).toEqual(['cancel'])
+  })
+
+  test('case 117: words, a tool, words: each is told once and in order, an end without a beginning is told as an end', () => {
+    const story = new Story().ask('t1', 'x').answer('r1', 'A').close('r1').tool('r2', { call: 'c1' }).close('r2').answer('r3', 'B')
+    expect(told(story).map(({ name, data }) => [name, data.tid ?? data.text])).toEqual([['token', 'A'], ['interim_assistant', 'A'], ['tool', 'c1'], ['tool_complete', 'c1'], ['token', 'B']])
+    expect(story.value.order.map((id) => story.value.rows.get(id)!).map(({ kind, state, text }) => [kind, state, text])).toEqual([['user', 'done', 'x'], ['answer', 'done', 'A'], ['tool', 'done', ''], ['answer', 'live', 'B']])
   })
 
   test('a changed call is completed as it was changed', () => {
@@ -102,6 +171,81 @@ test('ids rise strictly over any history, one terminal frame ends a run, and any
     }),
     { numRuns: 500, seed },
   )
+})
+
+test('case 116: a run that ended with its server is told as interrupted once, behind all that was told; nothing follows an end', () => {
+  const story = new Story().ask('t1', 'x').answer('r1', 'ab').close('r1').settle({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+  const stream = streamOf(story, 't1.run')
+  const frames = story.events.flatMap((event) => translate(stream, event, SESSION))
+  expect(frames.map(({ name, data }) => [name, data.type])).toEqual([['token', undefined], ['apperror', 'interrupted']])
+  story.run('t1.again', 'reattached').answer('r2', 'c').close('r2').settle()
+  expect(story.events.flatMap((event) => translate(stream, event, SESSION))).toEqual([])
+})
+
+describe('the ten times a second of reasoning', () => {
+  test('case 106: the first words at once, those of the next 100 ms together, and none is lost', () => {
+    const buffer = new ReasoningBuffer()
+    expect(buffer.add('a', 'r:1', 1000)).toEqual({ text: 'a', id: 'r:1' })
+    expect(buffer.due(1000)).toBeNull()
+    expect([buffer.add('b', 'r:2', 1030), buffer.add('c', 'r:3', 1060)]).toEqual([null, null])
+    expect(buffer.due(1060)).toBe(40)
+    expect(buffer.take(1100)).toEqual({ text: 'bc', id: 'r:3' })
+    expect(buffer.add('d', 'r:4', 1150)).toBeNull()
+    // A boundary does not wait.
+    expect(buffer.take(1151)).toEqual({ text: 'd', id: 'r:4' })
+    expect(buffer.take(1152)).toBeNull()
+    expect(buffer.add('e', 'r:5', 1260)).toEqual({ text: 'e', id: 'r:5' })
+  })
+
+  test('case 104: an echo of what was told already cuts nothing from what waits now, and what comes later is whole', () => {
+    const buffer = new ReasoningBuffer()
+    buffer.add('Found X.', 'r:1', 0)
+    buffer.takeBack('Found X.'.length)
+    expect(buffer.add('Now ', 'r:2', 10)).toBeNull()
+    expect(buffer.add('Y.', 'r:3', 20)).toBeNull()
+    expect(buffer.take(30)).toEqual({ text: 'Now Y.', id: 'r:3' })
+  })
+
+  test('of an echo that waits nothing is told, of the thought before it all', () => {
+    const buffer = new ReasoningBuffer()
+    buffer.add('Hm.', 'r:1', 0)
+    buffer.add(' So. Found', 'r:2', 10)
+    buffer.add(' X.', 'r:3', 20)
+    buffer.takeBack(' Found X.'.length)
+    expect(buffer.take(30)).toEqual({ text: ' So.', id: 'r:3' })
+    buffer.add('Found X.', 'r:4', 40)
+    buffer.takeBack('Found X.'.length)
+    expect([buffer.due(50), buffer.take(50)]).toEqual([null, null])
+  })
+
+  test('tells every word in order, at most once in 100 ms but at boundaries, for any stream of deltas', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(80), fc.string({ minLength: 1, maxLength: 3 }), fc.boolean()), { maxLength: 60 }), (deltas) => {
+        const buffer = new ReasoningBuffer()
+        let now = 0
+        let told = ''
+        let last = -Infinity
+        const tell = (words: { text: string } | null, boundary: boolean): void => {
+          if (!words) return
+          told += words.text
+          if (!boundary) expect(now - last).toBeGreaterThanOrEqual(100)
+          last = now
+        }
+        deltas.forEach(([after, text, boundary], i) => {
+          for (let due = buffer.due(now); due !== null && due <= after; due = buffer.due(now)) {
+            now += due
+            after -= due
+            tell(buffer.take(now), false)
+          }
+          now += after
+          tell(buffer.add(text, String(i), now), false)
+          if (boundary) tell(buffer.take(now), true)
+        })
+        tell(buffer.take(now), true)
+        expect(told).toBe(deltas.map(([, text]) => text).join(''))
+      }),
+    )
+  })
 })
 
 test('a cursor that is foreign, too high or no cursor means everything from the start', () => {

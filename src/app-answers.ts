@@ -29,8 +29,12 @@ export function makeAnswers(backend: Backend, session: string) {
 }
 
 /** A half-written answer lies where the drafts of the message box lie, under a name of its own. */
+export function answerName(session: string): string {
+  return `answer.${session}`
+}
+
 export function makeKeptAnswer(drafts: Drafts, session: string): KeptAnswer {
-  const name = `answer.${session}`
+  const name = answerName(session)
   return {
     load: async () => parse((await drafts.load(name)).text),
     keep: (typed) => drafts.note(name, typed ? JSON.stringify(typed) : ''),

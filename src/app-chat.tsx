@@ -1,4 +1,4 @@
-import { createEffect, createMemo, createSignal, Match, on, onCleanup, onMount, Show, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, Match, on, onMount, Show, Switch } from 'solid-js'
 import { t } from '../i18n'
 import type { ListEntry } from '../server/contract/listing'
 import type { ModelsStatus } from '../server/contract/models'
@@ -6,6 +6,7 @@ import type { ModelRef } from '../server/contract/session'
 import { makeAnswers } from './app-answers'
 import { ChatBar } from './app-bar'
 import { Box } from './app-box'
+import { createLeft } from './app-left'
 import { makeOrders } from './app-orders'
 import type { AppParts } from './app-parts'
 import type { ComposerHandle } from './composer/port'
@@ -24,9 +25,6 @@ import { onDemand } from './ui/on-demand'
 
 const Asking = onDemand(() => import('./app-questions').then((module) => module.Asking))
 const AllowAll = onDemand(() => import('./approvals/allow-all').then((module) => module.AllowAll))
-
-/** A half-written answer that was left is looked for this long after its chat stands, ms: reading comes first. */
-const LEFT_MS = 1500
 
 export interface ChatPaneProps {
   parts: AppParts
@@ -87,26 +85,14 @@ export function ChatPane(props: ChatPaneProps) {
   const asks = (): OpenQuestion[] => (confirmed().live ? (props.facts?.questions() ?? []) : [])
   const [folded, setFolded] = createSignal(false)
   const [allowing, setAllowing] = createSignal(false)
-  /** The chat in which something was asked, or an answer left, since it was opened: its card stays, so that it can say what became of it. */
-  const [left, setLeft] = createSignal<string | null>(null)
-  const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || left() === session() || asks().length > 0) ? props.facts : null), null)
   const [writing, setWriting] = createSignal(false)
-
+  const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
+  // The parts are given once, for the life of the page.
+  // eslint-disable-next-line solid/reactivity
+  const { waiting, rescue } = createLeft({ parts: props.parts, chat: () => (confirmed().live ? session() : null), box: () => (boxShown() ? box : undefined) })
+  /** The chat in which something was asked, or an answer left, since it was opened: its card stays, so that it can say what became of it. */
+  const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || waiting() === session() || asks().length > 0) ? props.facts : null), null)
   createEffect(on(session, () => setAsked(null), { defer: true }))
-  createEffect(
-    on(
-      () => confirmed().live && session(),
-      (id) => {
-        if (!id) return
-        onCleanup(
-          props.parts.later(LEFT_MS, () => {
-            void props.parts.drafts.load(`answer.${id}`).then((draft) => draft.text !== '' && setLeft(id))
-          }),
-        )
-      },
-    ),
-  )
-
   const { send, stop, chooseModel } = makeOrders({
     backend: () => props.parts.backend,
     notices,
@@ -116,13 +102,6 @@ export function ChatPane(props: ChatPaneProps) {
     setPicked,
     onStarted: (id) => props.onStarted(id),
   })
-  const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
-  /** Words that lost their question: below what stands in the message box, or in its draft while a sheet stands in its place. */
-  const rescue = (id: string, text: string) =>
-    // What is kept of the box stands in it before anything is put below it.
-    queueMicrotask(() => {
-      void props.parts.drafts.load(id).then(() => (id === session() && boxShown() && box ? box.give(text) : void props.parts.drafts.append(id, text)))
-    })
   const allowAll = async (enabled: boolean) => {
     const id = session()
     if (id) await makeAnswers(props.parts.backend, id).allowAll(enabled)

@@ -57,5 +57,8 @@ export interface KeptAnswer {
 /** Words typed as an answer, with the question they were meant for. */
 export interface Typed { question: string; text: string }
 
-/** Where an answer stands: `failed` says why it was not taken, in words for people. */
-export type Phase = { at: 'asking' } | { at: 'sending'; choice?: string } | { at: 'failed'; reason: string } | { at: 'gone' }
+/**
+ * Where an answer stands. `sending`: which button shows it. `failed`: why it was not taken, in words for people. `gone`: it takes nothing
+ * more; `own`: because it was answered from here.
+ */
+export type Phase = { at: 'asking' } | { at: 'sending'; choice: string } | { at: 'failed'; reason: string } | { at: 'gone'; own: boolean }

@@ -10,7 +10,6 @@ export interface SecretProps {
   secret: OpenSecret
   phase: Phase
   off: boolean
-  fingers: boolean
   skew: number
   /** True: it was taken up to be sent. */
   give: (value: string | null) => boolean

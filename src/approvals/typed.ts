@@ -1,5 +1,7 @@
+import { createSignal, type Accessor } from 'solid-js'
+import { t } from '../../i18n/on-demand'
 import type { OpenQuestion } from '../sync/reactive'
-import type { Typed } from './port'
+import type { QuestionsProps, Typed } from './port'
 
 /**
  * Where the words of an answer belong once its question is not open any more (spec/settlement.md §7.6): into the field of a newer question
@@ -15,4 +17,57 @@ export function placeOf(typed: Typed, open: readonly OpenQuestion[]): { to: 'sta
 /** A question without choices can only be answered in words, whatever it says. */
 export function takesWords(asked: { free: boolean; choices: readonly string[] }): boolean {
   return asked.free || asked.choices.length === 0
+}
+
+export interface TypedWords {
+  /** What stands in the field of a question. */
+  of: (question: string) => string
+  note: (question: string, text: string) => void
+  /** The answer was taken: nothing is kept of it. */
+  taken: (question: string) => void
+  /** The same question is asked anew, with another id. */
+  follow: (from: string, to: string) => void
+  /** Finds a place for words whose question is gone. */
+  settle: () => void
+}
+
+/** Words typed as an answer, kept on this device while they are typed. `sent`: that question's answer is on its way, or was taken. */
+export function createTyped(props: Pick<QuestionsProps, 'questions' | 'kept' | 'rescue' | 'tell'>, sent: (question: string) => boolean): TypedWords {
+  const [typed, setTyped]: [Accessor<Typed | null>, (typed: Typed | null) => void] = createSignal<Typed | null>(null)
+  const put = (value: Typed | null) => {
+    setTyped(value)
+    props.kept.keep(value && value.text.trim() !== '' ? value : null)
+  }
+  const settle = () => {
+    const words = typed()
+    if (!words || sent(words.question)) return
+    const place = placeOf(words, props.questions)
+    if (place.to === 'stay') return
+    if (place.to === 'question') {
+      put({ question: place.question, text: words.text })
+      props.tell(t('clarify.carried'))
+      return
+    }
+    put(null)
+    if (place.to === 'nowhere') return
+    props.rescue(words.text)
+    props.tell(t('clarify.rescued'))
+  }
+  void props.kept.load().then((kept) => {
+    // Typed while it was being read: that is newer.
+    if (!kept || typed()) return
+    setTyped(kept)
+    settle()
+  })
+  return {
+    of: (question) => (typed()?.question === question ? typed()!.text : ''),
+    note: (question, text) => put({ question, text }),
+    taken: (question) => {
+      if (typed()?.question === question) put(null)
+    },
+    follow: (from, to) => {
+      if (typed()?.question === from) put({ question: to, text: typed()!.text })
+    },
+    settle,
+  }
 }

@@ -141,11 +141,11 @@ function NextSteps(props: { turn: Turn; steps: readonly NextStep[]; quiet?: bool
   const { actions, online, newest } = useSurroundings()
   const [busy, setBusy] = createSignal<NextStep | null>(null)
   const [failed, setFailed] = createSignal<string | null>(null)
-  const go = async (step: NextStep, work: () => Promise<void>) => {
+  const go = async (step: NextStep, work: Promise<void>) => {
     setFailed(null)
     setBusy(step)
     try {
-      await work()
+      await work
     } catch (reason) {
       setFailed(reasonOf(reason))
     }
@@ -153,8 +153,8 @@ function NextSteps(props: { turn: Turn; steps: readonly NextStep[]; quiet?: bool
   }
   const press = (step: NextStep) => {
     switch (step) {
-      case 'retry': return void go(step, () => actions.retry(props.turn.id))
-      case 'goOn': return void go(step, () => actions.goOn(t('over.goOn.text')))
+      case 'retry': return void go(step, actions.retry(props.turn.id))
+      case 'goOn': return void go(step, actions.goOn(t('over.goOn.text')))
       case 'model': return actions.chooseModel()
       case 'newChat': return actions.newChat()
       default: return actions.openSettings()

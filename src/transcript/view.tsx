@@ -1,12 +1,12 @@
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, untrack } from 'solid-js'
 import { t } from '../../i18n'
-import type { RunProblemCode } from '../../server/contract/problems'
 import { lastRun } from '../../server/contract/session'
 import { Icon } from '../ui/icon'
 import { createHighlights } from './highlights'
 import { makeSlices, nextFrame, whenIdle } from './frames'
 import { createTranscriptModel, type TurnCell } from './model'
 import type { Asked, TranscriptProps } from './port'
+import { sayFailure } from './say-failure'
 import { firstBelow, makeScrollOwner, type ScrollOwner } from './scroll'
 import { SurroundingsContext, type Surroundings } from './surroundings'
 import { createClock } from './clock'
@@ -173,15 +173,13 @@ function OneChat(props: TranscriptProps) {
       fillUp()
     })
   }))
-  // Its words come with the card that shows it.
-  const sayFailure = (problem: RunProblemCode) => import('./late').then((late) => props.announce(late.failureOf(problem), 'assertive'))
   createEffect(on(asked, (now) => props.onAsked?.(now), { defer: true }))
   // Start, end and failure are said once, for the newest turn, and never for what was already over when the chat was opened.
   createEffect(on(newestLive, (now, before) => {
     if (!now || !before) return now
     if (now.live && now.id !== before.id) props.announce(t('answer.started'), 'polite')
     else if (!now.live && before.live && now.id === before.id) {
-      if (now.outcome === 'failed') void sayFailure(now.problem ?? 'error')
+      if (now.outcome === 'failed') void sayFailure(now.problem ?? 'error', props.announce)
       else props.announce(t(now.outcome === 'cancelled' ? 'answer.stopped' : now.outcome === 'interrupted' ? 'answer.broke' : 'answer.announce'), 'polite')
     }
     return now

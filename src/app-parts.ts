@@ -35,7 +35,7 @@ export interface Device {
 }
 
 /** Names of the small things. */
-export const KEYS = { marks: 'talaria.read', folded: 'talaria.folded', connected: 'talaria.connected', side: 'talaria.side' } as const
+export const KEYS = { marks: 'talaria.read', way: 'talaria.way', folded: 'talaria.folded', connected: 'talaria.connected', side: 'talaria.side' } as const
 
 /** Reads a small thing; forbidden storage holds nothing. */
 export function quickGet(quick: QuickShelf, key: string): string | null {

@@ -50,6 +50,11 @@ export class ProblemError extends Error {
   }
 }
 
+/** It may have been done all the same: nothing answered, or the server failed in the middle of it. */
+export function isUnsure(error: unknown): boolean {
+  return !(error instanceof ProblemError) || error.status === 0 || error.status >= 500
+}
+
 /** Nothing, or nothing of ours, answered. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof ProblemError && error.code === 'offline'

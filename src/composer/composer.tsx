@@ -1,6 +1,7 @@
-import { createEffect, createMemo, createSignal, Match, on, onCleanup, onMount, Show, Switch } from 'solid-js'
+import { createEffect, createMemo, createSignal, on, onCleanup, onMount, Show } from 'solid-js'
 import { t } from '../../i18n'
 import { running } from '../../i18n/format'
+import { isUnsure } from '../backend/port'
 import { refusalOf } from '../shell/reason'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
@@ -8,7 +9,9 @@ import { now } from '../ui/now'
 import { onDemand } from '../ui/on-demand'
 import { sends } from './enter'
 import type { ComposerProps } from './port'
-import { primaryOf } from './primary'
+import { busyWay, otherWays, primaryOf } from './primary'
+import { SendButton } from './send-button'
+import type { BusyWay, Way } from './way'
 
 const ModelPicker = onDemand(() => import('./model-picker').then((module) => module.ModelPicker))
 
@@ -20,10 +23,14 @@ export function Composer(props: ComposerProps) {
   let modelChip!: HTMLButtonElement
   const [text, setText] = createSignal('')
   const [failed, setFailed] = createSignal<Failed | null>(null)
+  /** What became of the last message, where it went another way than was asked. */
+  const [said, setSaid] = createSignal<string | null>(null)
   const [sending, setSending] = createSignal(new Set<string>())
   const [stopAsked, setStopAsked] = createSignal(false)
   const [focused, setFocused] = createSignal(false)
   const [models, setModels] = createSignal(false)
+  /** Where another message waits for the one that is on its way. */
+  let again: string | null = null
 
   createEffect(
     on(
@@ -31,6 +38,7 @@ export function Composer(props: ComposerProps) {
       (chat) => {
         setText('')
         setFailed(null)
+        setSaid(null)
         setStopAsked(false)
         // What is read after the wait is read on purpose as it is then.
         // eslint-disable-next-line solid/reactivity
@@ -47,59 +55,103 @@ export function Composer(props: ComposerProps) {
     if (!props.run) setStopAsked(false)
   })
 
+  const stopping = () => props.run !== null && (props.run.stopping || stopAsked())
+  const ways = () => ({ mode: props.mode, steers: props.steers, stopping: stopping() })
   const primary = createMemo(() =>
     primaryOf({
+      ...ways(),
       text: text(),
       working: props.run !== null,
-      stopping: props.run !== null && (props.run.stopping || stopAsked()),
       online: props.online,
       ready: props.ready,
       sending: sending().has(props.chat),
+      locked: props.locked === true,
     }),
   )
   const type = (value: string) => {
     setText(value)
     props.drafts.note(props.chat, value)
   }
-  const submit = async () => {
+  const submit = async (chosen?: BusyWay) => {
     const chat = props.chat
-    const now = primary()
-    if (now.act !== 'send') {
-      if (now.act === 'stop' && text().trim()) props.announce(t('composer.working'))
-      else if (now.act === 'off') props.announce(now.name)
+    const { act, name } = primary()
+    if (act === 'off' || act === 'stop') {
+      // A second message in the moment before the first is taken goes behind it.
+      if (sending().has(chat) && text().trim()) again = chat
+      else if (act === 'off') props.announce(name)
       return
     }
     const message = text().trim()
-    const key = props.drafts.claim(chat, message)
+    const before = props.drafts.unsure(chat, message)
+    const way = before ?? chosen ?? act
+    const key = props.drafts.claim(chat, message, way)
     setFailed(null)
+    setSaid(null)
     setText('')
     setSending((all) => new Set(all).add(chat))
-    try {
-      await props.send(message, key)
-      props.drafts.settle(chat, key)
-      if (chat === props.chat) props.onSent()
-    } catch (error) {
-      const here = chat === props.chat
-      const restored = here ? text() === '' : true
-      if (here && restored) setText(message)
-      if (here) {
-        setFailed({ reason: refusalOf(error), text: message, restored })
-        props.announce(`${t('composer.failed')} ${refusalOf(error)}`)
-      } else {
-        // What was typed after it stays, too.
-        const newer = props.drafts.peek(chat)?.text
-        if (newer !== message) props.drafts.note(chat, newer ? `${message}\n\n${newer}` : message)
-        props.onFailedElsewhere(`${t('composer.failed')} ${refusalOf(error)} ${t('composer.failed.elsewhere')}`)
-      }
-    } finally {
+    const leave = () => {
       setSending((all) => {
         const rest = new Set(all)
         rest.delete(chat)
         return rest
       })
     }
+    try {
+      let answer = await deliver(chat, message, key, way)
+      // Now that it is known that it had not arrived before, it goes the way that fits now.
+      const fits = currentWay()
+      if (!answer.taken && before && chat === props.chat && fits && fits !== way) answer = await deliver(chat, message, key, fits)
+      leave()
+      if (!answer.taken) return giveBack(chat, message, answer.why)
+      props.drafts.settle(chat, key)
+      if (answer.chat) return follow(chat, answer.chat)
+      if (chat !== props.chat) return
+      if (answer.say) {
+        setSaid(answer.say)
+        props.announce(answer.say)
+      }
+      if (way === 'send') props.onSent()
+      if (again === chat && text().trim()) void submit(way === 'send' ? 'queue' : undefined)
+    } catch (error) {
+      leave()
+      if (!isUnsure(error)) props.drafts.going(chat, key, null)
+      giveBack(chat, message, refusalOf(error))
+    } finally {
+      again = null
+    }
+  }
+  const deliver = async (chat: string, message: string, key: string, way: Way) => {
+    props.drafts.going(chat, key, way)
+    const answer = await props.send(message, key, way, (next) => props.drafts.going(chat, key, next))
+    if (!answer.taken) props.drafts.going(chat, key, null)
+    return answer
+  }
+  /** What was typed behind a first message belongs to the chat that it made. */
+  const follow = (from: string, chat: string) => {
+    const newer = props.drafts.peek(from)?.text
+    if (chat === props.chat) props.onSent()
+    if (!newer) return
+    props.drafts.note(from, '')
+    void props.drafts.append(chat, newer).then(() => chat === props.chat && text() === '' && setText(newer))
+  }
+  /** What a press would do with text in the box now; null while nothing can be sent. */
+  const currentWay = (): Way | null => (!props.run ? 'send' : props.locked ? null : busyWay(ways()))
+  /** The text was not taken: it goes back to where it came from, never over newer text. */
+  const giveBack = (chat: string, message: string, reason: string) => {
+    if (chat === props.chat) {
+      const restored = text() === ''
+      if (restored) setText(message)
+      setFailed({ reason, text: message, restored })
+      props.announce(`${t('composer.failed')} ${reason}`)
+      return
+    }
+    // What was typed after it stays, too.
+    const newer = props.drafts.peek(chat)?.text
+    if (newer !== message) props.drafts.note(chat, newer ? `${message}\n\n${newer}` : message)
+    props.onFailedElsewhere(`${t('composer.failed')} ${reason} ${t('composer.failed.elsewhere')}`)
   }
   const stop = async () => {
+    if (!props.run || stopping()) return
     setStopAsked(true)
     try {
       await props.stop()
@@ -125,6 +177,10 @@ export function Composer(props: ComposerProps) {
         if (text().trim() === '') type(value)
         box.focus()
         box.setSelectionRange(box.value.length, box.value.length)
+      },
+      give: (value) => {
+        type(text().trim() === '' ? value : `${text()}\n\n${value}`)
+        box.focus()
       },
       openModels: () => setModels(true),
     })
@@ -171,6 +227,17 @@ export function Composer(props: ComposerProps) {
           </div>
         )}
       </Show>
+      <Show when={said()}>
+        {(words) => (
+          <div class="strip">
+            <Icon name="list-plus" size="s" />
+            <span class="grow">{words()}</span>
+            <button type="button" class="ib s" aria-label={t('shell.close')} onClick={() => setSaid(null)}>
+              <Icon name="x" size="s" />
+            </button>
+          </div>
+        )}
+      </Show>
       <form
         class="comp"
         classList={{ rest: rest() }}
@@ -188,7 +255,9 @@ export function Composer(props: ComposerProps) {
           id="message"
           rows={1}
           aria-label={t('composer.label')}
-          placeholder={props.placeholder}
+          placeholder={props.locked ? t('composer.locked') : props.placeholder}
+          readonly={props.locked}
+          aria-disabled={props.locked ? 'true' : undefined}
           dir="auto"
           value={text()}
           enterkeyhint={props.fingers ? 'enter' : 'send'}
@@ -227,16 +296,21 @@ export function Composer(props: ComposerProps) {
             <span>{props.scripted ? t('composer.model.tag') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
             <Icon name="chevron-down" size="s" />
           </button>
-          <button type="submit" class="go" aria-disabled={primary().act === 'off' ? 'true' : undefined} aria-label={primary().name} title={primary().name}>
-            <Switch fallback={<Icon name="arrow-up" size="s" />}>
-              <Match when={look() === 'stop'}>
+          <Show when={props.run && props.online && text().trim() !== ''}>
+            <button type="button" class="ib stop" aria-disabled={stopping() ? 'true' : undefined} aria-label={stopping() ? t('composer.stopping') : t('composer.stop')} title={stopping() ? t('composer.stopping') : t('composer.stop')} onClick={() => void stop()}>
+              <Show when={!stopping()} fallback={<Busy />}>
                 <span class="sq" />
-              </Match>
-              <Match when={look() === 'busy'}>
-                <Busy />
-              </Match>
-            </Switch>
-          </button>
+              </Show>
+            </button>
+          </Show>
+          <SendButton
+            primary={primary()}
+            others={otherWays(ways())}
+            onWay={(way) => {
+              props.onMode(way)
+              void submit(way)
+            }}
+          />
         </div>
       </form>
       <Show when={models()}>
@@ -252,10 +326,6 @@ export function Composer(props: ComposerProps) {
     </>
   )
 
-  function look(): 'arrow' | 'stop' | 'busy' {
-    const it = primary()
-    return it.act === 'stop' ? 'stop' : it.act === 'off' ? it.look : 'arrow'
-  }
 }
 
 function Working(props: { since: number; skew: number }) {

@@ -1,3 +1,5 @@
+import type { Way } from './way'
+
 /**
  * Drafts that survive reload, crash, a full disk and a lost network. The text lies in IndexedDB; what was typed in the last moment is
  * written synchronously to the quick store when the page hides, because a promise may not outlive it.
@@ -6,8 +8,11 @@ export interface Draft {
   text: string
   /** Device's ms of the last change; the newer of two copies counts. */
   at: number
-  /** The send that carried this text: the same text keeps its key, so that sending it again cannot send it twice (law 7). */
-  sent?: { key: string; text: string }
+  /**
+   * The send that carried this text: the same text keeps its key, so that sending it again cannot send it twice (law 7). `way`: how it was last on
+   * its way without an answer; each way has receipts of its own, so the next attempt goes the same one.
+   */
+  sent?: { key: string; text: string; way?: Way }
 }
 
 /** The durable store; a rejection is a normal state and loses nothing here. Values are opaque to it; an empty one removes the draft. */
@@ -42,8 +47,14 @@ export interface Drafts {
   load(chat: string): Promise<Draft>
   /** Takes note of what stands in the box. */
   note(chat: string, text: string): void
-  /** The key under which this text is sent: the earlier one if the text was sent before and is unchanged. Kept before it returns. */
-  claim(chat: string, text: string): string
+  /** The key under which this text is sent: the earlier one if the text was sent before and is unchanged. Kept before it returns, with the way on which it goes. */
+  claim(chat: string, text: string, way?: Way): string
+  /** The claimed text is on its way now; null once the server has said that it keeps nothing of it. Kept before it returns. */
+  going(chat: string, key: string, way: Way | null): void
+  /** The way on which this very text was last, when nobody knows whether it arrived. */
+  unsure(chat: string, text: string): Way | undefined
+  /** Puts text below what is kept of a chat. */
+  append(chat: string, text: string): Promise<void>
   /** The text was taken: nothing is kept of it, unless newer text stands in the box. */
   settle(chat: string, key: string): void
   /** What is kept of a chat now, without asking the store. */
@@ -89,7 +100,7 @@ export function makeDrafts(parts: DraftParts): Drafts {
     if (!waiting.has(chat)) waiting.set(chat, parts.later(REST_MS, () => store(chat)))
   }
 
-  return {
+  const drafts: Drafts = {
     async load(chat) {
       const known = held.get(chat)
       if (known) return known
@@ -107,14 +118,31 @@ export function makeDrafts(parts: DraftParts): Drafts {
       held.set(chat, { text, at: parts.now(), ...(before?.sent ? { sent: before.sent } : {}) })
       soon(chat)
     },
-    claim(chat, text) {
+    claim(chat, text, way) {
       const before = held.get(chat)?.sent
-      const sent = before?.text === text ? before : { key: parts.mintKey(), text }
+      const sent = { ...(before?.text === text ? before : { key: parts.mintKey(), text }), ...(way ? { way } : {}) }
       const draft: Draft = { text, at: parts.now(), sent }
       held.set(chat, draft)
       quickWrite(chat, draft)
       store(chat)
       return sent.key
+    },
+    going(chat, key, way) {
+      const before = held.get(chat)
+      if (before?.sent?.key !== key) return
+      const { way: _, ...sent } = before.sent
+      const draft: Draft = { ...before, at: parts.now(), sent: way === null ? sent : { ...sent, way } }
+      held.set(chat, draft)
+      quickWrite(chat, draft)
+      store(chat)
+    },
+    unsure(chat, text) {
+      const sent = held.get(chat)?.sent
+      return sent?.text === text ? sent.way : undefined
+    },
+    async append(chat, text) {
+      const { text: before } = await drafts.load(chat)
+      drafts.note(chat, before.trim() === '' ? text : `${before}\n\n${text}`)
     },
     settle(chat, key) {
       const draft = held.get(chat)
@@ -132,6 +160,7 @@ export function makeDrafts(parts: DraftParts): Drafts {
       }
     },
   }
+  return drafts
 }
 
 function quickRead(quick: QuickShelf, chat: string): string {

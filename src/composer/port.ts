@@ -1,12 +1,15 @@
 import type { ModelsAnswer } from '../../server/contract/models'
 import type { ModelRef } from '../../server/contract/session'
 import type { Drafts } from './drafts'
+import type { BusyWay, Delivered, Way } from './way'
 
 /** What the frame may ask of the box. */
 export interface ComposerHandle {
   focus: () => void
   /** Puts text into the box, in front of nothing: it replaces what stands there only when that is empty. */
   put: (text: string) => void
+  /** Puts text below what is typed: words that were given back, a changed message that had gone meanwhile. */
+  give: (text: string) => void
   openModels: () => void
 }
 
@@ -19,14 +22,22 @@ export interface ComposerProps {
   scripted: boolean
   /** The live run of this chat; `waits`: for the person. */
   run: { stopping: boolean; since: number; waits?: boolean } | null
+  /** A question card holds the box: its draft is kept, and nothing is sent. */
+  locked?: boolean
+  /** What a message does while a run is live, on this device. */
+  mode: BusyWay
+  /** The agent takes words while it works. */
+  steers: boolean
+  /** This way is the usual one from here on. */
+  onMode: (way: BusyWay) => void
   online: boolean
   ready: boolean
   phone: boolean
   fingers: boolean
   skew: number
   drafts: Drafts
-  /** Resolves when the server has taken the message; the same key never sends twice. */
-  send: (text: string, key: string) => Promise<void>
+  /** Resolves when the server has answered; the same key never sends twice. `going`: it is about to go another way, whose answer counts from then on. */
+  send: (text: string, key: string, way: Way, going: (way: Way) => void) => Promise<Delivered>
   stop: () => Promise<void>
   models: () => Promise<ModelsAnswer>
   onModel: (model: ModelRef) => void

@@ -1,4 +1,5 @@
 import { t } from '../../i18n'
+import type { BusyWay, Way } from './way'
 
 /** What the box knows when it decides what its one button does. */
 export interface BoxFacts {
@@ -12,18 +13,47 @@ export interface BoxFacts {
   ready: boolean
   /** A send is on its way and not answered yet. */
   sending: boolean
+  /** A question card holds the box. */
+  locked: boolean
+  /** What this device does with a message while a run is live. */
+  mode: BusyWay
+  /** The agent takes words while it works. */
+  steers: boolean
 }
 
-/** `off` stays focusable and its name says why (design/LANGUAGE.md §8). There is no steer and no queue yet: a working chat is stopped or awaited. */
-export type Primary = { act: 'send' | 'stop'; name: string } | { act: 'off'; look: 'arrow' | 'stop' | 'busy'; name: string }
+/** `off` stays focusable and its name says why (design/LANGUAGE.md §8). */
+export type Primary = { act: Way | 'stop'; name: string } | { act: 'off'; look: 'arrow' | 'stop' | 'busy'; name: string }
 
 export function primaryOf(facts: BoxFacts): Primary {
   const blank = facts.text.trim() === ''
-  if (facts.stopping) return { act: 'off', look: 'busy', name: t('composer.stopping') }
-  if (!facts.online) return { act: 'off', look: facts.working ? 'stop' : 'arrow', name: blank && !facts.working ? t('composer.empty') : t('composer.offline') }
-  if (facts.sending) return { act: 'off', look: 'busy', name: t('composer.sending') }
-  if (facts.working) return { act: 'stop', name: t('composer.stop') }
-  if (!facts.ready) return { act: 'off', look: 'arrow', name: t('composer.noModel') }
-  if (blank) return { act: 'off', look: 'arrow', name: t('composer.empty') }
-  return { act: 'send', name: t('composer.send') }
+  const off = (look: 'arrow' | 'stop' | 'busy', name: string): Primary => ({ act: 'off', look, name })
+  if (facts.working && blank) {
+    if (facts.stopping) return off('busy', t('composer.stopping'))
+    return facts.online ? { act: 'stop', name: t('composer.stop') } : off('stop', t('composer.offline'))
+  }
+  if (!facts.online) return off('arrow', blank ? t('composer.empty') : t('composer.offline'))
+  if (facts.sending) return off('busy', t('composer.sending'))
+  if (facts.locked) return off('arrow', t('composer.locked'))
+  if (!facts.working && !facts.ready) return off('arrow', t('composer.noModel'))
+  if (blank) return off('arrow', t('composer.empty'))
+  if (!facts.working) return { act: 'send', name: t('composer.send') }
+  const way = busyWay(facts)
+  return { act: way, name: wayName(way) }
+}
+
+/** A run that is being stopped takes no words any more; what is written then goes next. */
+export function busyWay(facts: Pick<BoxFacts, 'mode' | 'steers' | 'stopping'>): BusyWay {
+  if (facts.stopping) return 'interrupt'
+  return facts.mode === 'steer' && !facts.steers ? 'queue' : facts.mode
+}
+
+/** The others that the split half opens. */
+export function otherWays(facts: Pick<BoxFacts, 'mode' | 'steers' | 'stopping'>): BusyWay[] {
+  const shown = busyWay(facts)
+  const all: BusyWay[] = facts.steers && !facts.stopping ? ['steer', 'queue', 'interrupt'] : ['queue', 'interrupt']
+  return all.filter((way) => way !== shown)
+}
+
+export function wayName(way: BusyWay): string {
+  return t(`composer.way.${way}`)
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { sends, type EnterPress } from '../../../../src/composer/enter'
-import { primaryOf, type BoxFacts } from '../../../../src/composer/primary'
+import { otherWays, primaryOf, type BoxFacts } from '../../../../src/composer/primary'
+import { parseWay } from '../../../../src/composer/way'
 
-const idle: BoxFacts = { text: '', working: false, stopping: false, online: true, ready: true, sending: false }
+const idle: BoxFacts = { text: '', working: false, stopping: false, online: true, ready: true, sending: false, locked: false, mode: 'steer', steers: true }
 
 describe('the one button of the box', () => {
   test('is off with a reason while there is nothing to send', () => {
@@ -12,9 +13,32 @@ describe('the one button of the box', () => {
   test('sends text', () => {
     expect(primaryOf({ ...idle, text: 'Hello' })).toEqual({ act: 'send', name: 'Send' })
   })
-  test('stops a working chat, whatever stands in the box', () => {
+  test('stops a working chat while the box is empty', () => {
     expect(primaryOf({ ...idle, working: true })).toEqual({ act: 'stop', name: 'Stop' })
-    expect(primaryOf({ ...idle, working: true, text: 'And then' })).toEqual({ act: 'stop', name: 'Stop' })
+  })
+  test('case 86: text in a working chat steers, queues or interrupts as this device is set, in the same words', () => {
+    const busy = { ...idle, working: true, text: 'And then' }
+    expect(primaryOf(busy)).toEqual({ act: 'steer', name: 'Steer' })
+    expect(primaryOf({ ...busy, mode: 'queue' })).toEqual({ act: 'queue', name: 'Add to queue' })
+    expect(primaryOf({ ...busy, mode: 'interrupt' })).toEqual({ act: 'interrupt', name: 'Stop and send' })
+    expect(otherWays({ ...busy, mode: 'queue' })).toEqual(['steer', 'interrupt'])
+  })
+  test('an agent that takes no words while it works is not offered any', () => {
+    const busy = { ...idle, working: true, text: 'And then', steers: false }
+    expect(primaryOf(busy)).toMatchObject({ act: 'queue' })
+    expect(otherWays(busy)).toEqual(['interrupt'])
+  })
+  test('what is written while a run stops goes next', () => {
+    const stopping = { ...idle, working: true, stopping: true, text: 'No, the other one' }
+    expect(primaryOf(stopping)).toMatchObject({ act: 'interrupt' })
+    expect(otherWays(stopping)).toEqual(['queue'])
+  })
+  test('is off while a question card holds the box, but a run can be stopped in its question', () => {
+    expect(primaryOf({ ...idle, working: true, locked: true, text: 'kept' })).toMatchObject({ act: 'off', name: 'Answer the question above first' })
+    expect(primaryOf({ ...idle, working: true, locked: true })).toMatchObject({ act: 'stop' })
+  })
+  test('a way that this device kept is read again, and nonsense is the usual one', () => {
+    expect([parseWay('queue'), parseWay('interrupt'), parseWay('sing'), parseWay(null)]).toEqual(['queue', 'interrupt', 'steer', 'steer'])
   })
   test('cannot stop twice', () => {
     expect(primaryOf({ ...idle, working: true, stopping: true }).act).toBe('off')

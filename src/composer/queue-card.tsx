@@ -1,0 +1,179 @@
+import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js'
+import { t } from '../../i18n/queue'
+import type { QueueItem } from '../../server/contract/queue'
+import '../styles/queue.css'
+import { ProblemError } from '../backend/port'
+import { reasonOf } from '../shell/reason'
+import { Icon } from '../ui/icon'
+import { createQueueEdits, joined, moved } from './queue-edits'
+import type { QueueProps } from './queue-port'
+import { QueueRow } from './queue-row'
+
+/** Once. */
+const later = (ms: number, run: () => void) => {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
+/** The waiting messages, tucked behind the message box: in their order, to be changed in place, moved, joined, removed and sent (design/LANGUAGE.md §8). */
+export function QueueCard(props: QueueProps) {
+  const edits = createQueueEdits(() => props.queue, later)
+  const items = edits.shown
+  const [failed, setFailed] = createSignal<string | null>(null)
+  /** The message that is being changed, and what it is to say. */
+  const [changing, setChanging] = createSignal<{ id: string; was: string; text: string } | null>(null)
+  let list!: HTMLOListElement
+
+  const at = (id: string) => items().findIndex((item) => item.id === id)
+  const why = (error: unknown) => (error instanceof ProblemError && error.code === 'queue_item_not_found' ? t('queue.gone') : reasonOf(error))
+  /** False when it was refused; the card says why. */
+  const attempt = async (work: Promise<unknown>, say: (reason: string) => string): Promise<boolean> => {
+    setFailed(null)
+    try {
+      await work
+      return true
+    } catch (error) {
+      setFailed(say(why(error)))
+      return false
+    }
+  }
+
+  const move = (id: string, to: number) => {
+    const all = items()
+    const from = at(id)
+    if (from < 0 || to < 0 || to >= all.length || to === from) return
+    // Counted without the message itself, which leaves its place.
+    const before = all.filter((item) => item.id !== id)[to]?.id
+    const focused = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.does : undefined
+    void attempt(edits.run([id], (shown) => moved(shown, id, before), () => props.orders.move(id, before)), (reason) => t('queue.failed.move', { reason }))
+    props.announce(t('queue.moved', { n: to + 1 }))
+    // A node that changes its place loses the focus.
+    if (focused) queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="${focused}"]`)?.focus())
+  }
+  const join = (ids: string[]) => void attempt(edits.run(ids, (shown) => joined(shown, ids), () => props.orders.combine(ids)), (reason) => t('queue.failed.join', { reason }))
+  const remove = async (item: QueueItem) => {
+    const before = items()[at(item.id) + 1]?.id
+    const { toast, orders } = props
+    const gone = edits.run([item.id], (shown) => shown.filter((one) => one.id !== item.id), () => orders.remove(item.id))
+    if (!(await attempt(gone, (reason) => t('queue.failed.remove', { reason })))) return
+    // The card may have gone with its last message; the undo stands in the toast.
+    const run = () => void orders.restore(item.text, before).catch((error: unknown) => toast({ text: t('queue.failed.undo', { reason: reasonOf(error) }) }))
+    toast({ text: t('queue.removed'), undo: { label: t('queue.undo'), run } })
+  }
+  const send = (item: QueueItem, stop: boolean) => {
+    const next = items().find((one) => !one.send && one.id !== item.id)?.id
+    const apply = (shown: readonly QueueItem[]) => moved(shown, item.id, next).map((one) => (one.id === item.id ? { ...one, send: true as const } : one))
+    void attempt(edits.run([item.id], apply, () => props.orders.send(item.id, stop)), (reason) => t('queue.failed.send', { reason }))
+  }
+  const keep = async () => {
+    const change = changing()
+    if (!change) return
+    const text = change.text.trim()
+    if (text === '') return props.announce(t('queue.change.empty'))
+    setChanging(null)
+    focusRow(change.id)
+    if (text === change.was) return
+    const { give } = props
+    try {
+      setFailed(null)
+      await edits.run([change.id], (shown) => shown.map((one) => (one.id === change.id ? { ...one, text } : one)), () => props.orders.change(change.id, text))
+    } catch (error) {
+      // Words that somebody typed are never thrown away: back into the field, or, where the message has gone, into the box.
+      if (error instanceof ProblemError && error.code === 'queue_item_not_found') return rescue(text, give)
+      setFailed(t('queue.failed.change', { reason: why(error) }))
+      if (!changing()) setChanging({ ...change, text })
+    }
+  }
+  const rescue = (text: string, give: (text: string) => void) => {
+    give(text)
+    props.toast({ text: t('queue.gone.changed') })
+  }
+  const focusRow = (id: string) => queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="change"]`)?.focus())
+
+  /** What was being typed into a message that left; also when the card leaves with it. */
+  const abandoned = () => {
+    const change = changing()
+    if (change && change.text.trim() !== '' && change.text.trim() !== change.was) rescue(change.text.trim(), props.give)
+  }
+  createEffect(
+    on(items, (all) => {
+      const change = changing()
+      if (!change || all.some((item) => item.id === change.id)) return
+      abandoned()
+      setChanging(null)
+    }, { defer: true }),
+  )
+  onCleanup(abandoned)
+  createEffect(on(() => items().length, (n) => props.announce(t('queue.count', { n })), { defer: true }))
+
+  return (
+    <section class="queue" aria-label={t('queue.label')}>
+      <div class="qh">
+        <span class="grow">
+          <b>{t('queue.count', { n: items().length })}</b>{' '}
+          <Show when={!props.online} fallback={<Why run={props.run} paused={props.paused} />}>
+            {t('queue.offline')}
+          </Show>
+        </span>
+        <Show when={props.online}>
+          <Show when={!props.run && props.paused}>
+            <button type="button" class="b out" onClick={() => items()[0] && send(items()[0]!, false)}>
+              {t('queue.next')}
+            </button>
+          </Show>
+          <Show when={items().length > 1}>
+            <button type="button" class="b qui" onClick={() => join(items().map((item) => item.id))}>
+              {t('queue.join')}
+            </button>
+          </Show>
+        </Show>
+      </div>
+      <ol ref={list} aria-label={t('queue.list')}>
+        <For each={items().map((item) => item.id)}>
+          {(id) => (
+            <Show when={items().find((item) => item.id === id)}>
+              {(item) => (
+                <QueueRow
+                  item={item()}
+                  n={at(id) + 1}
+                  last={at(id) === items().length - 1}
+                  busy={edits.busy(id)}
+                  online={props.online}
+                  running={props.run !== null}
+                  changing={changing()?.id === id ? changing()!.text : null}
+                  onChange={() => setChanging({ id, was: item().text, text: item().text })}
+                  onType={(text) => setChanging((change) => change && { ...change, text })}
+                  onKeep={() => void keep()}
+                  onCancel={() => {
+                    setChanging(null)
+                    focusRow(id)
+                  }}
+                  onMove={(to) => move(id, to)}
+                  onJoin={() => join(items().slice(at(id), at(id) + 2).map((one) => one.id))}
+                  onRemove={() => void remove(item())}
+                  onSend={(stop) => send(item(), stop)}
+                />
+              )}
+            </Show>
+          )}
+        </For>
+      </ol>
+      <Show when={failed()}>
+        {(words) => (
+          <p class="qf" role="alert">
+            <Icon name="circle-alert" size="s" />
+            <span class="grow">{words()}</span>
+            <button type="button" class="ib s" aria-label={t('shell.close')} onClick={() => setFailed(null)}>
+              <Icon name="x" size="s" />
+            </button>
+          </p>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+/** Why they wait, where it is not simply for their turn. */
+function Why(props: Pick<QueueProps, 'run' | 'paused'>) {
+  return <Show when={props.run} fallback={<Show when={props.paused}>{(paused) => t(`queue.paused.${paused()}`)}</Show>}>{(run) => <Show when={run().stopping}>{t('queue.stopping')}</Show>}</Show>
+}

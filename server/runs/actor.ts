@@ -1,21 +1,26 @@
-import type { Agent, AgentEvent, Opening, Probe, Timers, TurnInput } from '../agents/port'
+import type { Agent, AgentEvent, Opening, Probe, Reattached, Timers, TurnInput } from '../agents/port'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import { Refusal } from '../contract/problems'
 import type { RunProblem } from '../contract/problems'
 import { nextQueued, queuePaused } from '../contract/queue'
 import type { QueueItem } from '../contract/queue'
-import type { AgentRef, ModelRef, SessionHead } from '../contract/session'
+import type { AgentRef, ModelRef, Run, SessionHead } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import type { SessionState, Store } from '../store/port'
 import { admit, checkStart, resolved, START_ROUTE } from './admit'
 import type { Admission, Admitted } from './admit'
+import { AutoApprove } from './auto-approve'
 import { Ledger } from './ledger'
 import type { Entry } from './ledger'
+import { ladderOf } from './limits'
 import type { Limits } from './limits'
 import { Line } from './line'
+import { looseAnswers } from './loose'
 import type { QueueView, StartInput, Started } from './port'
 import { adding, QUEUE_ROUTE, waitingAfter } from './queue'
+import { askBack, bindingOf, endSurvivor, survivorOf, takenUp } from './reattach'
+import type { Survivor } from './reattach'
 import { storedReceipt } from './receipt'
 import { refusalOf, sessionBusy, sessionNotFound, shuttingDown } from './refuse'
 import { LiveRun } from './run'
@@ -50,18 +55,21 @@ interface Open { ledger: Ledger; state: SessionState }
  */
 export class SessionActor {
   live: LiveRun | null = null
+  readonly autoApprove = new AutoApprove(this)
   #open: Open | null = null
   #last: Promise<unknown> = Promise.resolve()
   #released: Promise<void> = Promise.resolve()
   #waiting = 0
   #sending = false
   #line: Line | null = null
+  /** The run that our restart has settled and whose agent is being asked about it: until it has answered, nothing starts. */
+  #attaching: string | null = null
 
   constructor(readonly id: string, private readonly p: ActorParts) {}
 
   /** True when nothing runs or waits: the actor may be forgotten. */
   get idle(): boolean {
-    return this.live === null && this.#waiting === 0 && this.#line === null
+    return this.live === null && this.#waiting === 0 && this.#line === null && this.#attaching === null
   }
 
   start(profile: ProfileContext, given: StartInput): Promise<Started> {
@@ -76,6 +84,7 @@ export class SessionActor {
       if (refused) throw refused.error
       await this.#free()
       await this.#settleEarlier(profile)
+      await this.#free()
       const workspace = given.workspace === undefined ? null : await chosenWorkspace(this.p.workspace, given.workspace)
       const { ledger, state } = await this.#state(profile)
       const agent = this.p.agentOf(state.head)
@@ -143,7 +152,9 @@ export class SessionActor {
   change(profile: ProfileContext, change: (head: SessionHead) => Promise<Draft[]> | Draft[]): Promise<SessionHead> {
     return this.#inTurn(async () => {
       const { ledger, state } = await this.#state(profile)
-      const drafts = await change(state.head)
+      const changing = change(state.head)
+      // What is made in one tick is claimed in it, too.
+      const drafts = changing instanceof Promise ? await changing : changing
       if (drafts.length) await this.#write(ledger, drafts)
       return this.#reread()
     })
@@ -174,7 +185,7 @@ export class SessionActor {
   /** Settles what an earlier process left; true if there was a run. A store that takes nothing now, as on a full disk, gets it as soon as it can. */
   async recover(): Promise<boolean> {
     // A run that is live by the time the store takes appends again is not one of an earlier process: its start has settled that.
-    const settle = () => this.#inTurn(async () => this.live === null && (await this.#settleStored(RESTARTED)))
+    const settle = () => this.#inTurn(async () => this.live === null && (await this.#settleRestarted()))
     try {
       return await settle()
     } catch (error) {
@@ -209,11 +220,12 @@ export class SessionActor {
 
   /** The next message of the queue becomes a turn. An agent that cannot start is told in the turn: nobody else is there to be told. */
   async #sendNext(): Promise<void> {
-    if (this.live || !this.p.admitting()) return
+    if (this.live || this.#attaching || !this.p.admitting()) return
     const stored = await this.p.store.load(this.id)
     const profile = stored && !stored.deleted && stored.tail.queue.items.length > 0 ? this.p.profileOf(stored.head.profile) : null
     if (!profile) return
     await this.#settleEarlier(profile)
+    if (this.#attaching) return
     const { ledger, state } = await this.#state(profile)
     if (!nextQueued(state.tail.queue, lastRunOf(state.tail))) return
     const folder = state.head.workspace
@@ -248,25 +260,26 @@ export class SessionActor {
   #begin(ledger: Ledger, admission: Admission, receipt?: (started: Started) => Entry['receipt']): { run: LiveRun; admitted: Admitted; committed: Promise<void> } {
     const admitted = admit(ledger, this.p.mint, admission)
     const { started, generation } = admitted
-    const run: LiveRun = this.#made({ ledger, run: started.run, turn: started.turn, generation, userRow: admitted.userRow, agent: admission.agent, profile: admission.head.profile, startedAt: admission.now })
-    this.live = run
-    const committed = this.#write(ledger, admitted.drafts, receipt?.(started), { generation, at: admission.now }).then(
-      () => {
-        run.admitted = true
-        this.#released = this.#release(run)
-      },
-      (error: unknown) => {
-        this.live = null
-        this.#open = null
-        throw error
-      },
-    )
-    return { run, admitted, committed }
+    const run = this.#made({ ledger, run: started.run, turn: started.turn, generation, userRow: admitted.userRow, agent: admission.agent, head: admission.head, startedAt: admission.now })
+    return { run, admitted, committed: this.#launch(run, admitted.drafts, admission.now, receipt?.(started)) }
   }
 
-  #made(parts: Pick<RunParts, 'ledger' | 'run' | 'turn' | 'generation' | 'userRow' | 'agent' | 'profile' | 'startedAt'>): LiveRun {
+  async #launch(run: LiveRun, drafts: Draft[], at: number, receipt?: Entry['receipt']): Promise<void> {
+    this.live = run
+    try {
+      await this.#write(run.ledger, drafts, receipt, { generation: run.generation, at })
+    } catch (error) {
+      this.live = null
+      this.#open = null
+      throw error
+    }
+    run.admitted = true
+    this.#released = this.#release(run)
+  }
+
+  #made({ head, ...parts }: Pick<RunParts, 'ledger' | 'run' | 'turn' | 'generation' | 'userRow' | 'agent' | 'startedAt'> & { head: SessionHead }): LiveRun {
     const run: LiveRun = new LiveRun({
-      ...parts, mint: this.p.mint, timers: this.p.timers, limits: this.p.limits, session: this.id, onTitle: (text) => this.#titled(parts.ledger, text),
+      ...parts, profile: head.profile, auto: head.approvals === 'all', mint: this.p.mint, timers: this.p.timers, limits: this.p.limits, session: this.id, onTitle: (text) => this.#titled(parts.ledger, text),
       queue: { items: () => this.#open?.state.tail.queue.items ?? [], claim: (drafts) => this.#claim(drafts) },
       release: (sound) => this.#unplug(run, sound),
     })
@@ -310,7 +323,7 @@ export class SessionActor {
   /** A turn that nobody submitted gets its run as soon as none of ours is live (spec/agents.md §2). */
   #welcome(line: Line): void {
     void this.#untilTaken(() => this.#inTurn(async () => {
-      if (this.live || this.#line !== line || line.closed || !this.p.admitting() || line.foreign.length === 0) return
+      if (this.live || this.#attaching || this.#line !== line || line.closed || !this.p.admitting() || line.foreign.length === 0) return
       const stored = await this.p.store.load(this.id)
       const profile = stored && !stored.deleted ? this.p.profileOf(stored.head.profile) : null
       if (!profile) return
@@ -327,7 +340,7 @@ export class SessionActor {
         throw error
       })
       void run.drive(async () => {
-        run.agent = line.session
+        run.take(line.session)
         turn.attach(run)
         return turn.end
       })
@@ -370,7 +383,8 @@ export class SessionActor {
       await live.settled
       if (live.turnOver) await this.#released
     }
-    if (this.live) throw sessionBusy(this.id, this.live.id)
+    const busy = this.live?.id ?? this.#attaching
+    if (busy) throw sessionBusy(this.id, busy)
   }
 
   async #state(profile: ProfileContext): Promise<Open> {
@@ -456,18 +470,82 @@ export class SessionActor {
 
   /** A run that recovery could not settle yet: a new one never starts beside it. */
   async #settleEarlier(profile: ProfileContext): Promise<void> {
-    if (unsettledRun((await this.#state(profile)).state)) await this.#settleStored(RESTARTED)
+    if (unsettledRun((await this.#state(profile)).state)) await this.#settleRestarted()
   }
 
-  /** Settles the unsettled run that the store holds, if it is `only`. What is known of the session is read again after it. */
-  async #settleStored(problem: { code: 'server_restarted' | 'store_failed' }, only?: string): Promise<boolean> {
+  /** Settles what an earlier process left, always; then asks the agent, which may have lived on (spec/log.md §9). */
+  async #settleRestarted(): Promise<boolean> {
+    const settled = await this.#settleStored({ code: 'server_restarted' })
+    if (!settled) return false
+    const survivor = survivorOf(settled.state, settled.run, this.p.agentOf)
+    const profile = survivor && this.p.profileOf(settled.state.head.profile)
+    if (survivor && profile) {
+      this.#attaching = survivor.run.id
+      void this.#reattach(survivor, profile)
+    }
+    return true
+  }
+
+  /** Settles the unsettled run that the store holds, if it is `only`, and answers what it held. What is known of the session is read again after it. */
+  async #settleStored(problem: { code: 'server_restarted' | 'store_failed' }, only?: string): Promise<{ state: SessionState; run: Run } | null> {
     this.#open = null
     const state = await this.p.store.load(this.id)
     const run = state && unsettledRun(state)
-    if (!state || state.deleted || !run || (only !== undefined && run.id !== only)) return false
+    if (!state || state.deleted || !run || (only !== undefined && run.id !== only)) return null
+    const context = looseAnswers(state, run, await this.p.store.context(this.id))
     const ledger = new Ledger(this.p.store, this.id, state, this.p.timers.now, () => undefined)
-    await ledger.write({ drafts: settleFrom(state, run, problem, this.p.timers.now()), generation: run.generation })
-    return true
+    await ledger.write({ drafts: settleFrom(state, run, problem, this.p.timers.now()), generation: run.generation, ...(context.length ? { context } : {}) })
+    return { state, run }
+  }
+
+  async #reattach(survivor: Survivor, profile: ProfileContext): Promise<void> {
+    const { state: { head }, run, agent } = survivor
+    const line = this.#newLine(agent, head.workspace)
+    line.hold()
+    const opening: Opening = {
+      profile, session: this.id, cwd: head.workspace, model: run.model, context: () => this.p.store.context(this.id), ...(head.foreign === undefined ? {} : { foreign: head.foreign }),
+    }
+    const asked = Promise.resolve().then(() => agent.reattach!(opening, bindingOf(survivor), line.sink))
+    const found = await askBack(this.p.timers, this.p.limits, asked)
+    if (run.state === 'stopping') await endSurvivor(this.p.timers, ladderOf(this.p.limits, run.agent.kind), found, run.stoppedBy)
+    else if (found.state !== 'gone') {
+      if (found.state === 'running') line.session = found.session
+      await this.#untilTaken(() => this.#inTurn(() => this.#takeUp(survivor, profile, found, line)))
+    }
+    if (this.#line !== line) await line.close()
+    this.#attaching = null
+    this.#next()
+  }
+
+  /** The turn goes on as its next run, which settles with the agent's outcome. */
+  async #takeUp({ state: before, run: old }: Survivor, profile: ProfileContext, found: Exclude<Reattached, { state: 'gone' }>, line: Line): Promise<void> {
+    const { ledger, state } = await this.#state(profile)
+    const last = lastRunOf(state.tail)
+    if (last?.id !== old.id || last.state !== 'settled' || !this.p.admitting()) return
+    const { reopens, text } = takenUp(before.tail, old, found)
+    const now = this.p.timers.now()
+    const id = this.p.mint('run')
+    const generation = ledger.generation + 1
+    const userRow = state.tail.turns.get(old.turn)!.row
+    const run = this.#made({ ledger, run: id, turn: old.turn, generation, userRow, agent: old.agent, head: state.head, startedAt: now })
+    run.answered = true
+    await this.#launch(run, [{
+      type: 'run.started', run: id, turn: old.turn, generation, attempt: old.attempt + 1, cause: 'reattached', agent: old.agent, model: old.model,
+      ...(reopens.length ? { reopens: reopens.map((row) => row.id) } : {}),
+    }], now)
+    this.#line = line
+    run.journal.resume(reopens)
+    if (text?.how === 'goes_on') run.journal.superseded(text.words)
+    else if (text) run.journal.take({ type: 'text', delta: text.words })
+    line.attach(run)
+    void run.drive(async () => {
+      if (found.state === 'running') {
+        run.take(found.session)
+        return found.end
+      }
+      for (const { call, state, result } of found.closed) run.journal.take({ type: 'tool.closed', call, state, ...(result === undefined ? {} : { result }) })
+      return found.end
+    })
   }
 }
 
@@ -482,8 +560,6 @@ function isOver(error: unknown): boolean {
 function viewOf(state: SessionState): QueueView {
   return { queue: state.tail.queue, paused: queuePaused(lastRunOf(state.tail)) }
 }
-
-const RESTARTED = { code: 'server_restarted' } as const
 
 /** Law 9: unknown and deleted are 404; a chat of another profile is named as such. */
 export function owned(state: SessionState | null, profile: ProfileContext): SessionState {

@@ -1,9 +1,10 @@
 import { TOOL_TEXT_LIMIT } from '../contract/rows'
-import type { ToolHead } from '../contract/rows'
+import type { PlanEntry, ToolHead } from '../contract/rows'
 import { wellFormed } from './wellformed'
 
 const STRING_LIMIT = 8192
 const ITEM_LIMIT = 64
+const PLAN_LIMIT = 200
 const DEPTH_LIMIT = 8
 const ARGS_LIMIT = 65_536
 
@@ -28,6 +29,11 @@ export function boundTool<T extends Partial<ToolHead>>(tool: T): T {
   if (bounded.args !== undefined) bounded.args = boundArgs(bounded.args)
   if (cut) bounded.cut = true
   return bounded as T
+}
+
+/** A plan within the bounds of a row. */
+export function boundPlan(entries: readonly PlanEntry[]): PlanEntry[] {
+  return entries.slice(0, PLAN_LIMIT).map((entry) => ({ ...entry, text: wellFormed(entry.text.slice(0, STRING_LIMIT)) }))
 }
 
 /** Arguments as they are shown: deep, long and wide ones are shortened, and what is still too large is left out. */

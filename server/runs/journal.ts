@@ -1,19 +1,21 @@
 import type { AgentEvent, Timers } from '../agents/port'
-import type { ApprovalRequest } from '../contract/approvals'
+import type { Choice } from '../contract/approvals'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
-import type { RowState } from '../contract/rows'
+import type { Row, RowState } from '../contract/rows'
 import type { AgentRef, RunOutcome, Usage } from '../contract/session'
 import type { ContextItem } from '../store/port'
-import { boundTool } from './bound'
+import { Asking } from './asking'
 import type { Ledger } from './ledger'
+import { LiveRows } from './live-rows'
+import type { LiveRow } from './live-rows'
+import { PlanRow } from './plan-row'
 import { Questions } from './questions'
-import { Joiner, wellFormed } from './wellformed'
+import type { Question } from './questions'
+import { TextRows } from './text-rows'
+import { ToolRows } from './tool-rows'
+import { wellFormed } from './wellformed'
 import { WORDS_LIMIT } from './words'
-
-type LiveKind = 'thought' | 'answer' | 'tool' | 'question'
-
-interface LiveRow { id: string; kind: LiveKind; openedAt: number; length: number; call?: string; chars: Joiner }
 
 export interface JournalParts {
   ledger: Ledger
@@ -28,33 +30,39 @@ export interface JournalParts {
   onTitle: (text: string) => void
 }
 
+/** What a run's end adds to the log before it, and what it says of the run. */
+export interface Closing { drafts: Draft[]; context: ContextItem[]; finalRow?: string; firstToken?: number; total: number; usage?: Usage }
+
 /**
  * Turns what an agent reports into rows of its run's own turn (spec/log.md §3–5): the one place where rows, questions and their ids are
  * born. Everything is synchronous; durability is the ledger's. After `close` nothing more is taken.
  */
 export class Journal {
   readonly #p: JournalParts
-  #live = new Map<string, LiveRow>()
-  #calls = new Map<string, LiveRow>()
-  #text: LiveRow | null = null
-  #lastAnswer: LiveRow | null = null
-  #answerIsFinal = false
+  readonly #rows: LiveRows
+  readonly #text: TextRows
+  readonly #tools: ToolRows
+  readonly #plan: PlanRow
   readonly questions: Questions
-  #fresh: string[] = []
-  /** The row that opened last: what comes of it later leaves the context with it. */
-  #latest: string | null = null
-  #context: ContextItem[] = []
+  readonly asking: Asking
   #usage: Usage | undefined
   #closed = false
-  #firstToken: number | undefined
   #startedAt: number
   lastEventAt: number
 
-  constructor(parts: JournalParts) {
+  /** `onAuto`: a question was answered as its chat always answers; the agent is to be told when `committed` resolves. */
+  constructor(parts: JournalParts, onAuto: (question: Question, choice: Choice, committed: Promise<void>) => void) {
     this.#p = parts
-    this.questions = new Questions(parts.run, parts.mint, (row) => this.closing(row, 'cancelled'))
     this.#startedAt = parts.timers.monotonic()
     this.lastEventAt = this.#startedAt
+    this.#rows = new LiveRows(parts)
+    this.#text = new TextRows(this.#rows, this.#startedAt)
+    this.#tools = new ToolRows(this.#rows, parts)
+    this.#plan = new PlanRow(this.#rows)
+    this.questions = new Questions(parts.run, parts.mint, (row) => this.#rows.closing(row, 'cancelled'))
+    this.asking = new Asking({
+      rows: this.#rows, questions: this.questions, timers: parts.timers, tool: (call) => this.#tools.get(call), endText: () => this.#text.ending(), onAuto,
+    })
   }
 
   get closed(): boolean {
@@ -63,7 +71,12 @@ export class Journal {
 
   /** True while the agent waits for a tool or a person rather than for its model. */
   get waits(): boolean {
-    return this.#calls.size > 0 || this.questions.oldest() !== undefined
+    return this.#tools.any || this.questions.any
+  }
+
+  /** The agent's reasoning may repeat its words (`AgentSession.echoes`): from now on they are compared. */
+  watchEcho(): void {
+    this.#text.watchEcho()
   }
 
   take(event: AgentEvent): void {
@@ -71,219 +84,111 @@ export class Journal {
     this.lastEventAt = this.#p.timers.monotonic()
     switch (event.type) {
       case 'text':
-        return this.#say('answer', event.delta)
+        if (event.delta !== '') this.asking.spoke()
+        return this.#text.say(event.delta)
       case 'reasoning':
-        return this.#say('thought', event.delta)
+        return this.#text.think(event.delta)
       case 'text.replace':
-        return this.#replace(event.from, event.text)
+        this.asking.spoke()
+        return this.#text.replace(event.from, event.text)
+      case 'message':
+        this.asking.spoke()
+        return this.#text.message(event.text)
       case 'segment':
-        return this.#endText()
-      case 'tool.started':
-        return this.#toolStarted(event)
-      case 'tool.changed': {
-        const row = this.#calls.get(event.call)
-        if (row) this.#p.ledger.change(row.id, this.#p.run, this.#p.generation, boundTool(event.change))
+        return this.#text.end()
+      case 'tool.started': {
+        const opened = this.#tools.started(event)
+        if (opened) this.#rows.push([...this.#text.endForTool(), opened])
         return
       }
-      case 'tool.closed':
-        return this.#toolClosed(event)
+      case 'tool.changed':
+        return this.#tools.changed(event)
+      case 'tool.closed': {
+        const row = this.#tools.get(event.call)
+        if (row) this.asking.toolEnded(row.id, event.state === 'cancelled' ? 'run_ended' : 'expired', () => this.#tools.closing(event))
+        return
+      }
       case 'question.raised':
-        return this.#raise(event.question, event.call, event.request)
+        return this.asking.approval(event)
+      case 'clarify.raised':
+        return this.asking.clarify(event)
+      case 'secret.raised':
+        return this.asking.secret(event)
       case 'question.withdrawn':
-        return this.#push(this.questions.withdraw(event.question, event.why))
+        return this.asking.withdraw(event.question, event.why)
+      case 'plan':
+        return this.#plan.replace(event.entries)
       case 'usage':
-        return this.#report(event.usage)
+        this.#usage = { ...this.#usage, ...event.usage }
+        return this.#rows.push([{ type: 'usage.reported', run: this.#p.run, turn: this.#p.turn, usage: this.#usage }], 'soon')
       case 'notice':
         return this.notice(event.code, event.params, event.words)
       case 'session.bound':
-        return this.#push([{ type: 'agent.bound', agent: this.#p.agent, foreign: event.foreign, why: event.why }])
+        return this.#rows.push([{ type: 'agent.bound', agent: this.#p.agent, foreign: event.foreign, why: event.why }])
+      case 'turn.bound':
+        return this.#rows.push([{ type: 'run.bound', run: this.#p.run, turn: this.#p.turn, foreign: event.foreign, ...(event.counters ? { counters: event.counters } : {}) }])
       case 'title':
         return this.#p.onTitle(event.text)
       case 'context':
-        return this.#keep(event.messages)
+        return this.#rows.keep(event.messages)
+      // Words into the turn, and turns that nobody submitted, are kept by the run and its actor.
+      case 'steer.delivered':
+      case 'turn.began':
+      case 'turn.ended':
+        return
     }
   }
 
   /** True while a row may still change. */
   isLive(row: string): boolean {
-    return this.#live.has(row)
+    return this.#rows.has(row)
   }
 
   /** A row that says something about the run; born done. */
   notice(code: string, params?: Record<string, string | number>, words?: string): void {
     if (this.#closed) return
-    const row = this.#p.mint('row')
-    this.#note(row)
-    this.#push([{
-      type: 'row.opened', row, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind: 'notice', state: 'done',
-      notice: { code, ...(params ? { params } : {}), ...(words === undefined ? {} : { words: wellFormed(words.slice(0, WORDS_LIMIT)) }) },
-    }])
+    const notice = { code, ...(params ? { params } : {}), ...(words === undefined ? {} : { words: wellFormed(words.slice(0, WORDS_LIMIT)) }) }
+    this.#rows.push([this.#rows.open({ kind: 'notice', state: 'done', notice }).draft])
   }
 
-  /** Drafts that close one live row; none if it is closed already. */
-  closing(id: string, state: Exclude<RowState, 'live'>): Draft[] {
-    const row = this.#live.get(id)
-    if (!row) return []
-    const drafts: Draft[] = []
-    const rest = row.chars.rest()
-    if (rest) {
-      drafts.push({ type: 'row.grew', row: row.id, run: this.#p.run, at0: row.length, text: rest })
-      row.length += rest.length
+  /** Goes on in rows that the run before left and `run.started` reopened, in display order. */
+  resume(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const live = this.#rows.reopen(row)
+      if (row.kind === 'tool') this.#tools.resume(live)
+      else if (row.kind === 'plan') this.#plan.resume(live)
+      else if (row.kind === 'answer' || row.kind === 'thought') this.#text.resume(live, row.text)
     }
-    this.#forget(row)
-    drafts.push({ type: 'row.closed', row: row.id, run: this.#p.run, state, duration: this.#since(row.openedAt) })
-    return drafts
+  }
+
+  /** The message that the agent is in, as it has it now, after `resume`: the row goes on where it begins like it, else it is written anew. */
+  superseded(message: string): void {
+    if (!this.#closed) this.#text.superseded(message)
   }
 
   /**
-   * Closes the journal and gives the drafts that end its run (spec/log.md §3, `run.settled`): live rows closed, open questions retired.
+   * Closes the journal and gives the drafts that end its run (spec/log.md §3, `run.settled`): open questions retired first, then live rows closed.
    * A tool whose end was not told is `unknown`, or `cancelled` when a person stopped the run.
    */
-  close(outcome: RunOutcome): { drafts: Draft[]; context: ContextItem[]; finalRow?: string; firstToken?: number; total: number; usage?: Usage } {
-    const drafts = this.questions.end()
-    for (const row of [...this.#live.values()]) {
-      const whole = row.kind !== 'tool'
-      drafts.push(...this.closing(row.id, whole ? 'done' : outcome === 'cancelled' ? 'cancelled' : 'unknown'))
-    }
+  close(outcome: RunOutcome): Closing {
+    const drafts = this.asking.end()
+    for (const row of this.#rows.all) drafts.push(...this.#rows.closing(row.id, this.#endOf(row, outcome)))
     this.#closed = true
-    const context = this.#context
-    this.#context = []
+    const { finalRow, firstToken } = this.#text
     return {
-      drafts, context, total: this.#since(this.#startedAt),
-      ...(this.#answerIsFinal && this.#lastAnswer && this.#lastAnswer.length > 0 ? { finalRow: this.#lastAnswer.id } : {}),
-      ...(this.#firstToken === undefined ? {} : { firstToken: this.#firstToken }),
-      ...(this.#usage ? { usage: this.#usage } : {}),
+      drafts, context: this.#rows.takeContext(), total: this.#rows.since(this.#startedAt),
+      ...(finalRow === undefined ? {} : { finalRow }), ...(firstToken === undefined ? {} : { firstToken }), ...(this.#usage ? { usage: this.#usage } : {}),
     }
   }
 
   /** Takes nothing more and writes nothing more: the log is not to be had. */
   abandon(): void {
     this.#closed = true
+    this.asking.end()
   }
 
-  #say(kind: 'answer' | 'thought', delta: string): void {
-    if (delta === '') return
-    this.#firstToken ??= this.#since(this.#startedAt)
-    let row = this.#text
-    if (row && row.kind !== kind) {
-      this.#endText()
-      row = null
-    }
-    if (row) {
-      const text = row.chars.take(delta)
-      if (text) this.#p.ledger.grow(row, this.#p.run, this.#p.generation, text)
-      return
-    }
-    row = { id: this.#p.mint('row'), kind, openedAt: this.#p.timers.monotonic(), length: 0, chars: new Joiner() }
-    const text = row.chars.take(delta)
-    row.length = text.length
-    this.#remember(row)
-    this.#text = row
-    if (kind === 'answer') {
-      this.#lastAnswer = row
-      this.#answerIsFinal = true
-    }
-    const draft: Draft & { type: 'row.opened' } = { type: 'row.opened', row: row.id, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind, text }
-    this.#push([draft])
-    this.#p.ledger.opened(row, draft)
-  }
-
-  #endText(): void {
-    if (!this.#text) return
-    this.#push(this.closing(this.#text.id, 'done'), 'soon')
-  }
-
-  #replace(from: number, text: string): void {
-    const row = this.#lastAnswer
-    if (!row) return this.#say('answer', text)
-    const keep = Math.max(0, Math.min(Math.floor(from), row.length))
-    row.chars.rest()
-    if (keep < row.length) {
-      this.#p.ledger.seal(row.id)
-      this.#push([{ type: 'row.cut', row: row.id, run: this.#p.run, keep, why: 'agent_corrected' }])
-      row.length = keep
-    }
-    if (text !== '') this.#say('answer', text)
-  }
-
-  #toolStarted(event: Extract<AgentEvent, { type: 'tool.started' }>): void {
-    if (this.#calls.has(event.call)) return
-    const drafts = this.#text ? this.closing(this.#text.id, 'done') : []
-    this.#answerIsFinal = false
-    const row: LiveRow = { id: this.#p.mint('row'), kind: 'tool', openedAt: this.#p.timers.monotonic(), length: 0, call: event.call, chars: new Joiner() }
-    const parent = event.parent === undefined ? undefined : this.#calls.get(event.parent)?.id
-    this.#remember(row)
-    this.#calls.set(event.call, row)
-    const { type: _, parent: __, ...head } = event
-    drafts.push({
-      type: 'row.opened', row: row.id, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind: 'tool', tool: boundTool(head),
-      ...(parent === undefined ? {} : { parent }),
-    })
-    this.#push(drafts)
-  }
-
-  #toolClosed(event: Extract<AgentEvent, { type: 'tool.closed' }>): void {
-    const row = this.#calls.get(event.call)
-    if (!row) return
-    const { type: _, call: __, state, ...more } = event
-    const drafts = this.questions.endRow(row.id, state === 'cancelled' ? 'run_ended' : 'expired')
-    this.#forget(row)
-    drafts.push({ type: 'row.closed', row: row.id, run: this.#p.run, state, duration: this.#since(row.openedAt), tool: boundTool(more) })
-    this.#push(drafts)
-  }
-
-  #raise(question: string, call: string | undefined, request: ApprovalRequest): void {
-    const drafts: Draft[] = []
-    const tool = call === undefined ? undefined : this.#calls.get(call)
-    let row = tool && this.questions.asks(tool.id) ? undefined : tool
-    const own = row === undefined
-    if (!row) {
-      if (this.#text) drafts.push(...this.closing(this.#text.id, 'done'))
-      row = { id: this.#p.mint('row'), kind: 'question', openedAt: this.#p.timers.monotonic(), length: 0, chars: new Joiner() }
-      this.#remember(row)
-      drafts.push({ type: 'row.opened', row: row.id, ...this.#p.ledger.place(), turn: this.#p.turn, run: this.#p.run, kind: 'question' })
-    }
-    drafts.push(this.questions.raise(question, row.id, own, request))
-    this.#push(drafts)
-  }
-
-  #report(usage: Usage): void {
-    this.#usage = { ...this.#usage, ...usage }
-    this.#push([{ type: 'usage.reported', run: this.#p.run, turn: this.#p.turn, usage: this.#usage }], 'soon')
-  }
-
-  #keep(messages: unknown[]): void {
-    const rows = this.#fresh.length ? this.#fresh : [this.#latest ?? this.#p.userRow]
-    this.#fresh = []
-    for (const message of messages) this.#context.push({ message, rows, turn: this.#p.turn })
-  }
-
-  #push(drafts: Draft[], urgency: 'now' | 'soon' = 'now'): void {
-    if (drafts.length === 0) return
-    const context = this.#context
-    this.#context = []
-    for (const draft of drafts) if ('row' in draft && draft.type !== 'row.opened') this.#p.ledger.seal(draft.row)
-    this.#p.ledger.push({ drafts, generation: this.#p.generation, urgency, ...(context.length ? { context } : {}) })
-  }
-
-  #remember(row: LiveRow): void {
-    this.#live.set(row.id, row)
-    this.#note(row.id)
-  }
-
-  #note(row: string): void {
-    this.#fresh.push(row)
-    this.#latest = row
-  }
-
-  #forget(row: LiveRow): void {
-    this.#live.delete(row.id)
-    if (row.call !== undefined) this.#calls.delete(row.call)
-    if (this.#text === row) this.#text = null
-    this.#p.ledger.seal(row.id)
-  }
-
-  #since(at: number): number {
-    return Math.max(0, Math.round(this.#p.timers.monotonic() - at))
+  #endOf(row: LiveRow, outcome: RunOutcome): Exclude<RowState, 'live'> {
+    if (row.kind === 'tool') return outcome === 'cancelled' ? 'cancelled' : 'unknown'
+    return row.kind === 'question' ? this.questions.closesAs(row.id) : 'done'
   }
 }

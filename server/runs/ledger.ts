@@ -13,6 +13,8 @@ export interface Entry {
   urgency?: 'now' | 'soon'
   receipt?: Receipt & ReceiptScope
   context?: ContextItem[]
+  /** What an agent calls its questions, by our ids (`Append.beside`). */
+  beside?: { id: string; foreign: string }[]
   /** Server's ms of the events; the ledger's clock when absent. */
   at?: number
 }
@@ -169,12 +171,14 @@ export class Ledger {
     const before = this.#seq
     const events: Event[] = []
     const context: ContextItem[] = []
+    const beside: NonNullable<Entry['beside']> = []
     let generation: number | undefined
     let receipt: Entry['receipt']
     for (const entry of taken) {
       generation ??= entry.generation
       receipt ??= entry.receipt
       if (entry.context) context.push(...entry.context)
+      if (entry.beside) beside.push(...entry.beside)
       for (const draft of entry.drafts) {
         if ('row' in draft && this.#tails.get(draft.row) === draft) this.#tails.delete(draft.row)
         if (draft.type === 'row.changed' && this.#patches.get(draft.row) === draft) this.#patches.delete(draft.row)
@@ -190,6 +194,7 @@ export class Ledger {
         ...(generation === undefined ? {} : { generation }),
         ...(receipt ? { receipt } : {}),
         ...(context.length ? { context: { add: context } } : {}),
+        ...(beside.length ? { beside } : {}),
       })
       .then(
         () => this.#landed(taken),

@@ -1,22 +1,50 @@
 import type { ApprovalRequest, RetiredWhy } from '../contract/approvals'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
+import type { ClarifyRequest, SecretRequest } from '../contract/questions'
 
-/** A question as the run knows it. `deciding` is the claim that makes an answer count once (law 8). */
-export interface OpenQuestion {
-  id: string
-  /** The adapter's handle. */
-  question: string
-  row: string
+/** What is asked: exactly the agent's words and choices. */
+export type Asked =
+  | { kind: 'approval'; request: ApprovalRequest }
+  | { kind: 'clarify'; request: ClarifyRequest }
+  | { kind: 'secret'; request: SecretRequest }
+export type QuestionKind = Asked['kind']
+
+/** The adapter's name of a question. `due`: instant of the monotonic clock after which it takes no answer; infinite without a deadline. */
+export interface Handle { handle: string; due: number; deadline?: number; foreign?: string }
+
+/**
+ * `claimed`: an answer was taken, no other is. `logged`: it is in the log, or on its way there. `told`: the agent is being told. `answered`: the agent has it.
+ * An answer goes through all of them; every other end is `retired`, which after `told` only the agent's own word brings.
+ */
+export type QuestionState = 'open' | 'claimed' | 'logged' | 'told' | 'answered' | 'retired'
+
+/** A question as its run knows it. `state` is the claim that makes an answer count once (law 8). */
+export type Question = Asked & {
+  readonly id: string
+  readonly row: string
   /** True when the row stands for the question alone, and closes with it. */
-  own: boolean
-  request: ApprovalRequest
-  state: 'open' | 'deciding' | 'decided' | 'retired'
+  readonly own: boolean
+  /** Row of the tool that it belongs to. */
+  readonly tool: string | null
+  /** More than one where the agent asks the same twice: all of them get the answer. */
+  handles: Handle[]
+  readonly nameless: boolean
+  /** It was answered before, in vain: only a person answers it now. */
+  readonly byHand: boolean
+  state: QuestionState
+  /** How its own row closes with the answer that was taken. */
+  closes: 'done' | 'denied'
 }
+
+/** Where and how it is asked. */
+export type Circumstances = Pick<Question, 'row' | 'own' | 'tool' | 'handles' | 'nameless' | 'byHand'>
+
+const IDS = { approval: 'apr', clarify: 'clr', secret: 'sec' } as const
 
 /** The questions of one run, in the order in which they were asked. Everything answers drafts; nothing here writes. */
 export class Questions {
-  #all = new Map<string, OpenQuestion>()
+  #all = new Map<string, Question>()
 
   constructor(
     private readonly run: string,
@@ -25,61 +53,109 @@ export class Questions {
     private readonly closeRow: (row: string) => Draft[],
   ) {}
 
-  /** The oldest question that takes an answer. */
-  oldest(): OpenQuestion | undefined {
-    for (const question of this.#all.values()) if (question.state === 'open') return question
-    return undefined
-  }
-
-  get(id: string): OpenQuestion | undefined {
-    return this.#all.get(id)
-  }
-
-  /** True while a question of this row is without its answer in the log; a row shows one at a time. */
-  asks(row: string): boolean {
-    for (const question of this.#all.values()) if (question.row === row && (question.state === 'open' || question.state === 'deciding')) return true
+  /** True while a person is asked something. */
+  get any(): boolean {
+    for (const { state } of this.#all.values()) if (state === 'open') return true
     return false
   }
 
+  /** The oldest of a kind that takes an answer. */
+  oldest(kind: QuestionKind): Question | undefined {
+    return this.open(kind)[0]
+  }
+
+  /** Those of a kind that take an answer, oldest first. */
+  open(kind: QuestionKind): Question[] {
+    return [...this.#all.values()].filter((question) => question.kind === kind && takesAnswer(question))
+  }
+
+  /** The first that is shown without buttons. */
+  waiting(kind: QuestionKind): Question | undefined {
+    return [...this.#all.values()].find((question) => question.kind === kind && question.state === 'open')
+  }
+
+  get(id: string): Question | undefined {
+    return this.#all.get(id)
+  }
+
+  /** The newest of a kind. */
+  last(kind: QuestionKind): Question | undefined {
+    return [...this.#all.values()].findLast((question) => question.kind === kind)
+  }
+
+  /** True while a question of this row has not come to its end; a row shows one at a time. */
+  asks(row: string): boolean {
+    for (const question of this.#all.values()) if (question.row === row && question.state !== 'answered' && question.state !== 'retired') return true
+    return false
+  }
+
+  /** How a row that stands for a question closes when its run ends and its answer is in the log. */
+  closesAs(row: string): 'done' | 'denied' {
+    for (const question of this.#all.values()) if (question.row === row && question.state !== 'retired') return question.closes
+    return 'done'
+  }
+
   /** The id is born here (law 3): a question is answerable from the instant it is in the log. */
-  raise(question: string, row: string, own: boolean, request: ApprovalRequest): Draft {
-    const asked: OpenQuestion = { id: this.mint('apr'), question, row, own, request, state: 'open' }
-    this.#all.set(asked.id, asked)
-    return { type: 'approval.raised', approval: asked.id, row, run: this.run, request }
+  raise(asked: Asked, circumstances: Circumstances): Question {
+    const question: Question = { ...asked, ...circumstances, id: this.mint(IDS[asked.kind]), state: 'open', closes: 'done' }
+    this.#all.set(question.id, question)
+    return question
   }
 
-  /** Retires one, and closes the row that stood for it alone. */
-  retire(question: OpenQuestion, why: RetiredWhy): Draft[] {
+  /** Retires one that has not come to its end, and closes the row that stood for it alone. */
+  retire(question: Question, why: RetiredWhy): Draft[] {
+    if (question.state === 'answered' || question.state === 'retired') return []
     question.state = 'retired'
-    return [{ type: 'approval.retired', approval: question.id, row: question.row, run: this.run, why }, ...(question.own ? this.closeRow(question.row) : [])]
+    return [retired(question, this.run, why), ...(question.own ? this.closeRow(question.row) : [])]
   }
 
-  /** The same question once more under a new id: its answer could not be brought to the agent. */
-  reraise(question: OpenQuestion): Draft[] {
+  /** The same once more under a new id, on the same row: the draft takes the old one back. */
+  reraise(question: Question, change: Partial<Pick<Question, 'handles' | 'byHand'> & { request: Asked['request'] }> = {}): { question: Question; withdrawn: Draft } {
     question.state = 'retired'
-    return [
-      { type: 'approval.retired', approval: question.id, row: question.row, run: this.run, why: 'withdrawn' },
-      this.raise(question.question, question.row, question.own, question.request),
-    ]
+    const asked = { kind: question.kind, request: change.request ?? question.request } as Asked
+    const { row, own, tool, handles, nameless, byHand } = { ...question, ...change }
+    return { withdrawn: retired(question, this.run, 'withdrawn'), question: this.raise(asked, { row, own, tool, handles, nameless, byHand }) }
   }
 
-  /** The agent takes one back. */
-  withdraw(handle: string, why: RetiredWhy): Draft[] {
-    return this.#retireAll((question) => question.question === handle, why)
+  /** Those that the agent was not told an answer of, by the adapter's name. */
+  named(handle: string): Question[] {
+    return this.#untold((question) => question.handles.some((each) => each.handle === handle))
   }
 
   /** A tool has ended: nothing is asked about it any more. */
-  endRow(row: string, why: RetiredWhy): Draft[] {
-    return this.#retireAll((question) => question.row === row, why)
+  endTool(row: string, why: RetiredWhy): Draft[] {
+    return this.#untold((question) => question.row === row || question.tool === row).flatMap((question) => this.retire(question, why))
   }
 
-  /** The run has ended. */
+  /** The run has ended: what has no answer in the log never gets one. */
   end(): Draft[] {
-    return this.#retireAll(() => true, 'run_ended')
+    return this.#untold((question) => question.state !== 'logged').flatMap((question) => this.retire(question, 'run_ended'))
   }
 
-  /** Those without an answer in the log. */
-  #retireAll(of: (question: OpenQuestion) => boolean, why: RetiredWhy): Draft[] {
-    return [...this.#all.values()].filter((question) => (question.state === 'open' || question.state === 'deciding') && of(question)).flatMap((question) => this.retire(question, why))
+  #untold(of: (question: Question) => boolean): Question[] {
+    return [...this.#all.values()].filter((question) => (question.state === 'open' || question.state === 'claimed' || question.state === 'logged') && of(question))
+  }
+}
+
+/** Whether an answer to it may be taken now. */
+export function takesAnswer(question: Question): boolean {
+  return question.state === 'open' && !(question.kind === 'approval' && question.request.waits)
+}
+
+/** The event that asks it. */
+export function raised(question: Question, run: string): Draft {
+  const { id, row } = question
+  switch (question.kind) {
+    case 'approval': return { type: 'approval.raised', approval: id, row, run, request: question.request }
+    case 'clarify': return { type: 'clarify.raised', clarify: id, row, run, request: question.request }
+    case 'secret': return { type: 'secret.raised', secret: id, row, run, request: question.request }
+  }
+}
+
+function retired({ kind, id, row }: Question, run: string, why: RetiredWhy): Draft {
+  switch (kind) {
+    case 'approval': return { type: 'approval.retired', approval: id, row, run, why }
+    case 'clarify': return { type: 'clarify.retired', clarify: id, row, run, why }
+    case 'secret': return { type: 'secret.retired', secret: id, row, run, why }
   }
 }

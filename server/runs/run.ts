@@ -4,6 +4,7 @@ import type { Mint } from '../contract/ids'
 import type { RunProblem } from '../contract/problems'
 import type { QueueItem } from '../contract/queue'
 import type { AgentRef } from '../contract/session'
+import { tellAuto } from './auto-approve'
 import { Journal } from './journal'
 import type { JournalParts } from './journal'
 import type { Ledger } from './ledger'
@@ -21,6 +22,8 @@ export interface RunParts extends JournalParts {
   profile: string
   startedAt: number
   limits: Limits
+  /** The chat answers every question with its *once*. */
+  auto: boolean
   /** The chat's queue as the actor has claimed it, and the claim of what the run's end adds to it. */
   queue: { items: () => readonly QueueItem[]; claim: (drafts: Draft[]) => void }
   /** The run needs its agent no more; `sound`: the turn ended by itself. Resolves when the agent's session has ended, if it has to. */
@@ -87,7 +90,8 @@ export class LiveRun {
     this.limits = parts.limits
     this.queue = parts.queue
     this.#release = parts.release
-    this.journal = new Journal(parts)
+    this.journal = new Journal(parts, (question, choice, committed) => tellAuto(this, question, choice, committed))
+    this.journal.asking.auto = parts.auto
     this.steers = new Steers({ run: parts.run, turn: parts.turn, mint: parts.mint, ledger: parts.ledger, monotonic: parts.timers.monotonic })
     this.ended = new Promise((resolve) => (this.#end = resolve))
   }
@@ -109,12 +113,18 @@ export class LiveRun {
   /** A submitted turn on the agent's session. */
   async submit(open: () => Promise<AgentSession>, input: TurnInput): Promise<TurnEnd> {
     try {
-      this.agent = await open()
+      this.take(await open())
     } catch (error) {
       return failed('agent_unavailable', error)
     }
     if (this.stopping || this.settled || this.draining) return { outcome: 'cancelled' }
-    return this.agent.turn(input)
+    return this.agent!.turn(input)
+  }
+
+  /** From now on this is the session with the agent. */
+  take(session: AgentSession | null): void {
+    this.agent = session
+    if (session?.echoes) this.journal.watchEcho()
   }
 
   /** What an agent reports; a promise while too much of its text waits for the store. */
@@ -179,8 +189,6 @@ export class LiveRun {
         return
       case 'steer.delivered':
         return this.#push(this.steers.delivered(event.steer, event.evidence))
-      case 'turn.bound':
-        return this.#push([{ type: 'run.bound', run: this.id, turn: this.turn, foreign: event.foreign, ...(event.counters ? { counters: event.counters } : {}) }])
     }
   }
 

@@ -9,7 +9,10 @@ import type { Store } from '../store/port'
 import { StoreRefusal } from '../store/port'
 import { modelChange, owned, SessionActor } from './actor'
 import { AGENT_NAMES } from './admit'
-import { decide, gone, notFound } from './decide'
+import { clarify } from './clarify'
+import { decide } from './decide'
+import { findQuestion } from './find-question'
+import type { QuestionKind } from './questions'
 import { LIMITS } from './limits'
 import type { Limits } from './limits'
 import type { Runs } from './port'
@@ -19,6 +22,7 @@ import { changing, combining, moving, removing, sending } from './queue'
 import { keyReused, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
 import { reusedReceipt, steer, steeredBefore, STEER_ROUTE } from './steer'
+import { give } from './secrets'
 import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
 import { chosenWorkspace, systemFolders } from './workspace'
@@ -79,6 +83,9 @@ export function makeRuns(parts: RunsParts): Runs {
     return null
   }
 
+  const find = (profile: ProfileContext, session: string, kind: QuestionKind, id: string | undefined) =>
+    findQuestion({ store, live: actors.get(session)?.live ?? null, profile, session }, kind, id)
+
   const runs: Runs = {
     async create(profile, input) {
       if (draining) throw shuttingDown()
@@ -130,26 +137,23 @@ export function makeRuns(parts: RunsParts): Runs {
       return { cancelled: false, session: known.session }
     },
 
-    async decide(profile, input) {
-      if (input.choice !== 'once' && input.choice !== 'deny') throw new Refusal('invalid_choice', 'Only allow once and deny can be chosen.')
-      const live = actors.get(input.session)?.live
-      if (live && live.profile === profile.name) return decide(live, input.approval, input.choice)
-      const state = owned(await store.load(input.session), profile)
-      if (input.approval === undefined) throw notFound()
-      for (const row of state.tail.rows.values()) if ('approval' in row && row.approval?.id === input.approval) throw gone()
-      throw new Refusal('approval_not_found', 'This question does not exist.')
+    async decide(profile, { session, approval, choice }) {
+      const { run, question } = await find(profile, session, 'approval', approval)
+      return decide(run, question, choice)
     },
 
-    async answer() {
-      throw questionNotFound()
+    async answer(profile, { session, clarify: id, text }) {
+      const { run, question } = await find(profile, session, 'clarify', id)
+      return clarify(run, question, text)
     },
 
-    async give() {
-      throw questionNotFound()
+    async give(profile, { session, secret, value }) {
+      const { run, question } = await find(profile, session, 'secret', secret)
+      return give(run, question, value)
     },
 
-    async approveAll() {
-      throw questionNotFound()
+    async approveAll(profile, session, enabled) {
+      return actor(session).autoApprove.set(profile, enabled)
     },
 
     async steer(profile, { session, text, key, bodyHash = '' }) {
@@ -245,7 +249,7 @@ export function makeRuns(parts: RunsParts): Runs {
     },
   }
   return {
-    ...runs, create: refusing(runs.create), stop: refusing(runs.stop), decide: refusing(runs.decide), steer: refusing(runs.steer), queue: refusing(runs.queue),
+    ...runs, create: refusing(runs.create), stop: refusing(runs.stop), decide: refusing(runs.decide), answer: refusing(runs.answer), give: refusing(runs.give), steer: refusing(runs.steer), queue: refusing(runs.queue),
     sendQueued: refusing(runs.sendQueued),
   }
 }
@@ -254,9 +258,6 @@ function mismatch(session: string, profile: string): Refusal {
   return new Refusal('session_profile_mismatch', 'This run belongs to another profile.', { session_id: session, profile })
 }
 
-function questionNotFound(): Refusal {
-  return new Refusal('question_not_found', 'This question does not exist.')
-}
 
 /** What the store could not do is told as a refusal, also when it only had to read. */
 function refusing<A extends unknown[], T>(verb: (...args: A) => Promise<T>): (...args: A) => Promise<T> {

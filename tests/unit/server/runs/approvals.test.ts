@@ -43,11 +43,13 @@ describe('a question', () => {
     expect((await approvals())[0]).toMatchObject({ state: 'decided', kind: 'once', choice: 'yes', by: 'person' })
   })
 
-  it('takes only once and deny, and only what was offered', async () => {
-    const { runs, profile, session, puppet, decide } = await asking()
-    for (const choice of ['session', 'always', 'yes', '']) {
-      expect(await codeOf(runs.decide(profile, { session, choice: choice as 'once' }))).toBe('invalid_choice')
+  it('takes exactly what was offered, by id or by kind; anything else changes nothing', async () => {
+    const { runs, profile, session, puppet, decide, events } = await asking()
+    const before = await events(session)
+    for (const choice of ['session', 'always', 'deny_always', 'all', 'YES', '']) {
+      expect(await codeOf(runs.decide(profile, { session, choice }))).toBe('invalid_choice')
     }
+    expect(await events(session)).toEqual(before)
     puppet.turn.emit({ type: 'tool.closed', call: 'c', state: 'done' })
     puppet.turn.emit({ type: 'question.raised', question: 'q2', request: { ...request(), choices: [{ id: 'n', kind: 'deny' }, { id: 's', kind: 'session' }] } })
     await settle()
@@ -132,7 +134,9 @@ describe('a question', () => {
     puppet.turn.emit({ type: 'tool.closed', call: 'c', state: 'done' })
     puppet.turn.emit({ type: 'question.raised', question: 'q2', request: { ...request(), deadline: timers.now() + 1000 } })
     await timers.advance(1500)
-    expect(await codeOf(decide('once'))).toBe('question_gone')
+    const { id } = (await approvals()).at(-1)!
+    expect(await codeOf(decide('once', id))).toBe('question_gone')
+    expect(await codeOf(decide('once'))).toBe('approval_not_found')
     expect(puppet.turn.decisions).toEqual([])
     expect((await approvals()).at(-1)).toMatchObject({ state: 'retired', why: 'expired' })
   })

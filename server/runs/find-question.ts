@@ -1,0 +1,31 @@
+import { questionOf } from '../contract/apply-questions'
+import { Refusal } from '../contract/problems'
+import type { ProfileContext } from '../profiles/context'
+import type { Store } from '../store/port'
+import { owned } from './actor'
+import { gone } from './answering'
+import type { Question, QuestionKind } from './questions'
+import type { LiveRun } from './run'
+
+/** How many of the newest rows are looked at for a question that is over. */
+const BACK = 200
+
+/**
+ * The question that an answer is for: by its id, or the oldest of its kind that takes an answer. Whether it still does is seen by whoever claims it. Refuses with
+ * `question_gone` for one that is over or that waits, `approval_not_found` or `question_not_found` for one that is not known.
+ */
+export async function findQuestion(
+  where: { store: Store; live: LiveRun | null; profile: ProfileContext; session: string }, kind: QuestionKind, id: string | undefined,
+): Promise<{ run: LiveRun; question: Question }> {
+  const { store, live, profile, session } = where
+  if (live?.profile === profile.name) {
+    const { questions } = live.journal
+    const question = id === undefined ? (questions.oldest(kind) ?? questions.waiting(kind)) : questions.get(id)
+    if (question?.kind === kind) return { run: live, question }
+  }
+  owned(await store.load(session), profile)
+  const known = id === undefined ? undefined : await store.window(session, { limit: BACK })
+  if (known?.rows.some((row) => questionOf(row)?.id === id)) throw gone()
+  if (kind === 'approval') throw new Refusal('approval_not_found', id === undefined ? 'No question is open in this chat.' : 'This question does not exist.')
+  throw new Refusal('question_not_found', id === undefined ? 'Nothing is asked in this chat.' : 'This question does not exist.')
+}

@@ -1,0 +1,82 @@
+import type { Agent, AgentSession, Binding, Reattached, Timers } from '../agents/port'
+import type { Row } from '../contract/rows'
+import type { Run } from '../contract/session'
+import type { SessionState } from '../store/port'
+import type { Limits } from './limits'
+import { within } from './timers'
+
+/** A run that was live when our process ended, as the store held it then, and the agent that may still be at it. */
+export interface Survivor { state: SessionState; run: Run; agent: Agent }
+
+/** The survivor of a run, if its agent can be asked about it: it says so, and the run was bound to one of its own (spec/log.md §9). */
+export function survivorOf(state: SessionState, run: Run, agentOf: (head: SessionState['head']) => Agent): Survivor | null {
+  if (!run.bound) return null
+  try {
+    const agent = agentOf(state.head)
+    return agent.reattach ? { state, run, agent } : null
+  } catch {
+    return null
+  }
+}
+
+/** What the agent is asked with: its own ids, and the questions that it asked us. */
+export function bindingOf({ state, run }: Survivor): Binding {
+  const { foreign, counters } = run.bound!
+  return { turn: run.turn, run: run.id, foreign, ...(counters ? { counters } : {}), questions: state.beside.map((each) => each.foreign) }
+}
+
+/** Asks the agent what became of its turn; silence, failure and a late answer are `gone`, and a session that comes late is closed. */
+export async function askBack(timers: Timers, limits: Limits, asked: Promise<Reattached>): Promise<Reattached> {
+  let late = false
+  asked.then((found) => (late && found.state === 'running' ? found.session.close() : undefined)).catch(() => undefined)
+  const gone = (): Reattached => ({ state: 'gone' })
+  return within(timers, limits.reattach, asked, () => {
+    late = true
+    return gone()
+  }).catch(gone)
+}
+
+/** Ends a turn that was stopped before our restart: such a run is never taken up again (spec/log.md §9). */
+export async function endSurvivor(timers: Timers, deadline: number, found: Reattached, by: Run['stoppedBy'] = 'server'): Promise<void> {
+  if (found.state !== 'running') return
+  const ended = Promise.all([found.session.stop(by), found.end]).then(() => undefined, () => undefined)
+  await within(timers, deadline, ended, () => undefined)
+  await closed(found.session, timers, deadline)
+}
+
+async function closed(session: AgentSession, timers: Timers, deadline: number): Promise<void> {
+  await within(timers, deadline, session.close().catch(() => undefined), () => undefined)
+}
+
+/** What the next run of the turn takes up from the one that our restart has settled. */
+export interface TakenUp {
+  /** Rows that live again, in order: running tools, the plan, the text that goes on. */
+  reopens: Row[]
+  /** What the agent's message means for the text: it goes on in the reopened row, or is said anew; null: nothing is to be said. */
+  text: { how: 'goes_on' | 'anew'; words: string } | null
+}
+
+/**
+ * Compares what was shown with what the agent has. A row of text goes on where nothing came after it, and its writer checks that the agent's
+ * message begins like it; a message that stands already whole is not said again.
+ */
+export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<Reattached, { state: 'gone' }>): TakenUp {
+  const rows = before.order.map((id) => before.rows.get(id)!).filter((row) => row.run === run.id)
+  const calls = new Set(found.state === 'running' ? found.open : found.closed.map(({ call }) => call))
+  const reopens = rows.filter((row) => row.state === 'live' && (row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call))))
+  const message = found.message ?? ''
+  if (message === '') return { reopens, text: null }
+  const last = rows.findLast((row) => row.kind === 'answer')
+  if (!last) return { reopens, text: { how: 'anew', words: message } }
+  const goesOn: TakenUp = { reopens: inOrder(rows, [...reopens, last]), text: { how: 'goes_on', words: message } }
+  if (last.state === 'live') return goesOn
+  // It was whole when it closed: the agent is still at it, at what it said next, or at a message that holds both.
+  if (message === last.text) return { reopens, text: null }
+  if (!message.startsWith(last.text)) return { reopens, text: { how: 'anew', words: message } }
+  const more = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question')
+  return more ? { reopens, text: { how: 'anew', words: message.slice(last.text.length) } } : goesOn
+}
+
+function inOrder(rows: readonly Row[], chosen: readonly Row[]): Row[] {
+  return rows.filter((row) => chosen.includes(row))
+}

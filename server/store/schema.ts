@@ -153,7 +153,7 @@ CREATE TABLE processes (
 ) STRICT;
 `
 
-/** A run that settled before this step: its turn says when. A turn that was retracted does not, so its runs count from the session's last activity. */
+/** What stands in the list counts as read, so that nobody is told of what was there before. A run that settled before this step: its turn says when. A turn that was retracted does not, so its runs count from the session's last activity. */
 const SECOND = `
 ALTER TABLE sessions ADD COLUMN queue_seq INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN queue_rev INTEGER NOT NULL DEFAULT 0;
@@ -169,6 +169,7 @@ CREATE TABLE queue (
 ) STRICT, WITHOUT ROWID;
 
 ALTER TABLE list ADD COLUMN read INTEGER;
+UPDATE list SET read = (SELECT seq FROM sessions WHERE sessions.sid = list.sid);
 
 CREATE TABLE beside (
   sid INTEGER NOT NULL REFERENCES sessions,

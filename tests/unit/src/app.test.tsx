@@ -55,6 +55,7 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
         status = connected
         return Promise.resolve({ ok: true, connection: connected.connections[0], default: connected.default })
       }
+      if (name === 'GET /health') return Promise.resolve({ agents: [] })
       if (name === 'POST /api/session/new') return Promise.resolve({ session: { session_id: 'ses_new' } })
       return Promise.resolve({})
     },

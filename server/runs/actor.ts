@@ -532,7 +532,7 @@ export class SessionActor {
     await this.#launch(run, [{
       type: 'run.started', run: id, turn: old.turn, generation, attempt: old.attempt + 1, cause: 'reattached', agent: old.agent, model: old.model,
       ...(reopens.length ? { reopens: reopens.map((row) => row.id) } : {}),
-    }], now)
+    }, { type: 'run.bound', run: id, turn: old.turn, ...old.bound! }], now)
     this.#line = line
     run.journal.resume(reopens)
     if (text?.how === 'goes_on') run.journal.superseded(text.words)

@@ -1,4 +1,4 @@
-import type { Delivery } from '../agents/port'
+import type { AgentSession, Delivery } from '../agents/port'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import type { QueueItem } from '../contract/queue'
@@ -115,12 +115,20 @@ async function bring(run: LiveRun, id: string, text: string, receipt: Entry['rec
   }
   // A run that ended or is stopping meanwhile gives it back; its agent is not told any more.
   if (run.mailbox.closed || !run.agent?.steer) return outcome(run, id)
-  const delivery = await run.agent.steer(id, text).catch((error: unknown): Delivery => ({ state: 'refused', code: 'relay_failed', words: String(error) }))
-  if (delivery.state === 'delivered') return outcome(run, id)
+  const delivery = await Promise.race([tell(run.agent, id, text), run.journal.asking.over])
+  if (!delivery || delivery.state === 'delivered') return outcome(run, id)
   const drafts = run.steers.refused(id)
   if (drafts.length === 0) return outcome(run, id)
   await run.ledger.write({ drafts, generation: run.generation })
   return { accepted: false, code: delivery.code === 'not_running' ? 'not_running' : delivery.code === 'unsupported' ? 'agent_lacks_steer' : 'steer_error', run: run.id }
+}
+
+async function tell(agent: AgentSession, id: string, text: string): Promise<Delivery> {
+  try {
+    return await agent.steer!(id, text)
+  } catch (error) {
+    return { state: 'refused', code: 'relay_failed', words: String(error) }
+  }
 }
 
 /** Accepted, unless it is in the person's hands again or will be: a late word of the agent counts nothing once the run is stopping (settlement.md §6.6). */

@@ -1,0 +1,291 @@
+import { describe, expect, it } from 'vitest'
+import type { Reattached } from '../../../../server/agents/port'
+import type { Limits } from '../../../../server/runs/limits'
+import { settle } from '../../../support/fake-timers'
+import { checkInvariants } from '../../../support/invariants'
+import { Puppet, request } from '../../../support/puppet'
+import { runsRig } from '../../../support/runs-rig'
+import { codeOf } from './code-of'
+
+type Rig = ReturnType<typeof runsRig>
+
+/** A run that is bound to one of its agent's own, lived to some point, and then the server died. */
+async function survived(act: (puppet: Puppet, rig: Rig, session: string, run: string) => void | Promise<void>, options: { limits?: Partial<Limits> } = {}) {
+  const old = new Puppet()
+  const rig = runsRig({ agents: { scripted: old } })
+  const session = await rig.chat()
+  const started = await rig.send(session, 'Hello')
+  await settle()
+  old.turn.emit({ type: 'turn.bound', foreign: 'agent-run-1', counters: { tokens: 7 } })
+  await act(old, rig, session, started.run)
+  await settle()
+  const puppet = new Puppet()
+  const heir = runsRig({ disk: rig.model.crash(), agents: { scripted: puppet }, seed: 2, ...options })
+  return {
+    ...heir, puppet, session, started,
+    /** The agent says that its turn still runs. */
+    runsOn: (message: string | null, open: string[] = []) => (puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message, open })),
+    ended: (found: Omit<Extract<Reattached, { state: 'ended' }>, 'state'>) => (puppet.onReattach = async () => ({ state: 'ended', ...found })),
+    recover: async () => {
+      await heir.runs.recover()
+      await settle()
+    },
+    shown: async () => {
+      const value = await heir.transcript(session)
+      expect(checkInvariants(value)).toEqual([])
+      return value.order.map((id) => value.rows.get(id)!).filter((row) => row.kind !== 'user').map((row) => [row.kind, row.text, row.state])
+    },
+    attempts: async () => (await heir.transcript(session)).turns.get(started.turn)!.runs.map((run) => [run.cause, run.state, run.outcome]),
+  }
+}
+
+describe('after our restart', () => {
+  it('a run whose agent works on is settled as interrupted, and goes on as the next run of its turn', async () => {
+    const { runsOn, recover, puppet, attempts, shown, started, lastRun, session, runs } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
+    runsOn('Half an ')
+    await recover()
+    expect(puppet.bindings).toEqual([{ turn: started.turn, run: started.run, foreign: 'agent-run-1', counters: { tokens: 7 }, questions: [] }])
+    expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'running', undefined]])
+    expect(await lastRun(session)).toMatchObject({ attempt: 2, generation: 2 })
+    puppet.turn.emit({ type: 'text', delta: 'answer.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'settled', 'completed']])
+    expect(await shown()).toEqual([['answer', 'Half an answer.', 'done']])
+    expect(runs.live()).toEqual([])
+    expect((await lastRun(session))!.finalRow).toBeDefined()
+  })
+
+  it('text that the agent said meanwhile is added where its message begins with what was shown', async () => {
+    const { runsOn, recover, puppet, shown } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
+    runsOn('Half an answer, ')
+    await recover()
+    puppet.turn.emit({ type: 'text', delta: 'and more.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await shown()).toEqual([['answer', 'Half an answer, and more.', 'done']])
+  })
+
+  it('text that is not what the agent has is cut and written anew', async () => {
+    const { runsOn, recover, puppet, shown, events, session } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
+    runsOn('Another ')
+    await recover()
+    puppet.turn.emit({ type: 'text', delta: 'answer.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await shown()).toEqual([['answer', 'Another answer.', 'done']])
+    expect((await events(session)).filter((event) => event.type === 'row.cut')).toMatchObject([{ keep: 0, why: 'superseded' }])
+  })
+
+  it('a message that stands already is not said again, a new one gets a row of its own, and one of both is divided', async () => {
+    for (const [message, words] of [['First.', []], ['Second.', ['Second.']], ['First. Second.', [' Second.']]] as const) {
+      const { runsOn, recover, puppet, shown } = await survived((old) => {
+        old.turn.emit({ type: 'text', delta: 'First.' })
+        old.turn.emit({ type: 'tool.started', call: 'c', name: 'read', verb: 'read' })
+        old.turn.emit({ type: 'tool.closed', call: 'c', state: 'done' })
+      })
+      runsOn(message)
+      await recover()
+      puppet.turn.end({ outcome: 'completed' })
+      await settle()
+      expect(await shown()).toEqual([['answer', 'First.', 'done'], ['tool', '', 'done'], ...words.map((text) => ['answer', text, 'done'])])
+    }
+  })
+
+  it('an agent that cannot say its message leaves what was shown', async () => {
+    const { runsOn, recover, puppet, shown } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
+    runsOn(null)
+    await recover()
+    puppet.turn.emit({ type: 'text', delta: 'answer.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await shown()).toEqual([['answer', 'Half an ', 'done'], ['answer', 'answer.', 'done']])
+  })
+
+  it('a tool that still runs is live again and closed by its real end; one that nobody knows of stays unknown', async () => {
+    const { runsOn, recover, puppet, shown } = await survived((old) => {
+      old.turn.emit({ type: 'tool.started', call: 'a', name: 'read', verb: 'read' })
+      old.turn.emit({ type: 'tool.started', call: 'b', name: 'shell', verb: 'run' })
+    })
+    runsOn(null, ['b'])
+    await recover()
+    expect(await shown()).toEqual([['tool', '', 'unknown'], ['tool', '', 'live']])
+    puppet.turn.emit({ type: 'tool.closed', call: 'b', state: 'failed' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await shown()).toEqual([['tool', '', 'unknown'], ['tool', '', 'failed']])
+  })
+
+  it('a turn that ended without us is settled with its own outcome, its text and the ends of its tools', async () => {
+    const { ended, recover, attempts, shown, runs, lastRun, session } = await survived((old) => {
+      old.turn.emit({ type: 'tool.started', call: 'b', name: 'shell', verb: 'run' })
+      old.turn.emit({ type: 'text', delta: 'Half an ' })
+    })
+    ended({ end: { outcome: 'completed', usage: { output: 9 } }, message: 'Half an answer.', closed: [{ call: 'b', state: 'done', result: 'ok' }] })
+    await recover()
+    expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'settled', 'completed']])
+    expect(await shown()).toEqual([['tool', '', 'done'], ['answer', 'Half an answer.', 'done']])
+    expect(await lastRun(session)).toMatchObject({ usage: { output: 9 } })
+    expect(runs.live()).toEqual([])
+  })
+
+  it('a run whose agent has gone, fails or says nothing stays interrupted, and the next message is taken', async () => {
+    for (const fate of ['gone', 'throws', 'silent'] as const) {
+      const { recover, puppet, attempts, timers, send, session } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+      if (fate === 'throws') puppet.onReattach = () => Promise.reject(new Error('no'))
+      if (fate === 'silent') puppet.onReattach = () => new Promise(() => {})
+      await recover()
+      if (fate === 'silent') {
+        expect(await codeOf(send(session, 'x'))).toBe('session_busy')
+        await timers.advance(16_000)
+      }
+      expect(await attempts()).toEqual([['sent', 'settled', 'interrupted']])
+      expect(await codeOf(send(session, 'x'))).toBe('none')
+    }
+  })
+
+  it('an agent that answers too late is hung up, because something else may run by then', async () => {
+    const { recover, puppet, timers, attempts } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+    let answer!: () => void
+    puppet.onReattach = (opening, binding, sink) => new Promise((resolve) => (answer = () => resolve(puppet.runOn(opening, binding, sink, { message: 'Half' }))))
+    await recover()
+    await timers.advance(16_000)
+    answer()
+    await settle()
+    expect([puppet.session.closed, await attempts()]).toEqual([true, [['sent', 'settled', 'interrupted']]])
+  })
+
+  it('nothing starts while the agent is being asked, and the queue waits for the outcome', async () => {
+    const rig = await survived(async (old, before, session) => {
+      await before.runs.enqueue(before.profile, { session, text: 'Queued' })
+      old.turn.emit({ type: 'text', delta: 'Half' })
+    })
+    let answer!: () => void
+    rig.puppet.onReattach = (opening, binding, sink) => new Promise((resolve) => (answer = () => resolve(rig.puppet.runOn(opening, binding, sink, { message: 'Half' }))))
+    await rig.recover()
+    const refused = await rig.send(rig.session, 'x').catch((error: { problem: unknown }) => error.problem)
+    expect(refused).toMatchObject({ code: 'session_busy', active_stream_id: rig.started.run })
+    answer()
+    await settle()
+    expect(await codeOf(rig.send(rig.session, 'x'))).toBe('session_busy')
+    expect((await rig.runs.queue(rig.profile, rig.session)).queue.items.map((item) => item.text)).toEqual(['Queued'])
+    rig.puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect([rig.puppet.turns.length, rig.puppet.turn.input.text]).toEqual([2, 'Queued'])
+  })
+
+  it('what the agent says while it is being asked is not lost', async () => {
+    const { recover, puppet, shown } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+    puppet.onReattach = async (opening, binding, sink) => {
+      const found = puppet.runOn(opening, binding, sink, { message: 'Half' })
+      puppet.session.emit({ type: 'text', delta: ' and more' })
+      return found
+    }
+    await recover()
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await shown()).toEqual([['answer', 'Half and more', 'done']])
+  })
+
+  it('open questions are handed back with their foreign values and raised again with new ids on the row of their tool; answers reach the agent', async () => {
+    const { recover, puppet, transcript, session, runs, profile, events } = await survived((old) => {
+      old.turn.emit({ type: 'tool.started', call: 'c', name: 'shell', verb: 'run' })
+      old.turn.emit({ type: 'question.raised', question: 'q', call: 'c', foreign: 'agent-question-1', request: request() })
+    })
+    puppet.onReattach = async (opening, binding, sink) => {
+      const found = puppet.runOn(opening, binding, sink, { message: null, open: ['c'] })
+      for (const foreign of binding.questions) void sink({ type: 'question.raised', question: foreign, foreign, call: 'c', request: request() })
+      return found
+    }
+    await recover()
+    expect(puppet.bindings[0]!.questions).toEqual(['agent-question-1'])
+    const raised = (await events(session)).filter((event) => event.type === 'approval.raised')
+    expect(raised.length).toBe(2)
+    expect(raised[1]!.approval).not.toBe(raised[0]!.approval)
+    expect(raised[1]!.row).toBe(raised[0]!.row)
+    expect(await codeOf(runs.decide(profile, { session, approval: raised[0]!.approval, choice: 'once' }))).not.toBe('none')
+    expect(puppet.turn.decisions).toEqual([])
+    await runs.decide(profile, { session, approval: raised[1]!.approval, choice: 'once' })
+    expect(puppet.turn.decisions).toEqual([{ question: 'agent-question-1', choice: 'yes' }])
+    puppet.turn.emit({ type: 'tool.closed', call: 'c', state: 'done' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(checkInvariants(await transcript(session))).toEqual([])
+    // The agent's names of its questions are kept beside the log, never in it.
+    expect(JSON.stringify(await events(session))).not.toContain('agent-question-1')
+  })
+
+  it('stop and the watchdog work through the run that was taken up', async () => {
+    for (const how of ['stop', 'silence'] as const) {
+      const { runsOn, recover, puppet, lastRun, session, runs, profile, timers } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+      runsOn('Half')
+      await recover()
+      const run = (await lastRun(session))!.id
+      if (how === 'stop') expect(await runs.stop(profile, run, 'person')).toMatchObject({ cancelled: true })
+      else await timers.advance(600_100)
+      await settle()
+      expect(puppet.turn.stops).toEqual([how === 'stop' ? 'person' : 'server'])
+      expect(await lastRun(session)).toMatchObject(how === 'stop' ? { outcome: 'cancelled' } : { outcome: 'failed', problem: { code: 'agent_silent' } })
+    }
+  })
+
+  it('a run that was stopping is never taken up: its agent is told to end, and until then nothing starts', async () => {
+    const { runsOn, recover, puppet, attempts, send, session, timers } = await survived(async (old, rig, _, run) => {
+      old.onStop = () => {}
+      await rig.runs.stop(rig.profile, run, 'person')
+    })
+    puppet.onStop = () => {}
+    runsOn('Half')
+    await recover()
+    expect(await attempts()).toEqual([['sent', 'settled', 'cancelled']])
+    expect(puppet.turn.stops).toEqual(['person'])
+    expect(await codeOf(send(session, 'x'))).toBe('session_busy')
+    await timers.advance(16_000)
+    expect([puppet.session.closed, await attempts()]).toEqual([true, [['sent', 'settled', 'cancelled']]])
+    expect(await codeOf(send(session, 'x'))).toBe('none')
+  })
+
+  it('a run that was not bound, or whose agent cannot say, is not asked about', async () => {
+    const old = new Puppet()
+    const rig = runsRig({ agents: { scripted: old } })
+    const session = await rig.chat()
+    await rig.send(session, 'Hello')
+    await settle()
+    const puppet = new Puppet()
+    const heir = runsRig({ disk: rig.model.crash(), agents: { scripted: puppet }, seed: 2 })
+    await heir.runs.recover()
+    await settle()
+    expect(puppet.bindings).toEqual([])
+    expect(await codeOf(heir.send(session, 'x'))).toBe('none')
+  })
+
+  it('a chat that is deleted while its agent is asked stays deleted, and the agent is hung up', async () => {
+    const { recover, puppet, runs, profile, session, store } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+    let answer!: () => void
+    puppet.onReattach = (opening, binding, sink) => new Promise((resolve) => (answer = () => resolve(puppet.runOn(opening, binding, sink, { message: 'Half' }))))
+    await recover()
+    await runs.remove(profile, session)
+    answer()
+    await settle()
+    expect([puppet.session.closed, (await store.load(session))!.deleted, runs.live()]).toEqual([true, true, []])
+  })
+
+  it('a run that was taken up and met another restart is taken up again', async () => {
+    const first = await survived((old) => old.turn.emit({ type: 'text', delta: 'One ' }))
+    first.runsOn('One ')
+    await first.recover()
+    first.puppet.turn.emit({ type: 'text', delta: 'two ' })
+    await settle()
+    const puppet = new Puppet()
+    const heir = runsRig({ disk: first.model.crash(), agents: { scripted: puppet }, seed: 3 })
+    puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: 'One two three ' })
+    await heir.runs.recover()
+    await settle()
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    const value = await heir.transcript(first.session)
+    expect(checkInvariants(value)).toEqual([])
+    expect([...value.turns.values()][0]!.runs.map((run) => [run.attempt, run.outcome])).toEqual([[1, 'interrupted'], [2, 'interrupted'], [3, 'completed']])
+    expect(await heir.answer(first.session)).toBe('One two three ')
+  })
+})

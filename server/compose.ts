@@ -23,6 +23,7 @@ import { makeReports } from './routes/reports'
 import { makeRuns } from './runs/runs'
 import type { RunsParts } from './runs/runs'
 import type { Runs } from './runs/port'
+import { makeHygiene } from './store/hygiene'
 import type { Store } from './store/port'
 
 export interface ComposeParts {
@@ -45,6 +46,8 @@ export interface ComposeParts {
   allowedOrigins: ReadonlySet<string>
   limits?: RunsParts['limits']
   processes?: RunsParts['processes']
+  /** How long the log keeps row events of settled runs, ms; `Infinity`: always. */
+  keepEventsMs?: number
   /** Takes what nobody foresaw and what was thrown away; never silent. */
   report(error: unknown): void
 }
@@ -74,6 +77,8 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   })
   const feed = await makeFeed({ store, timers, version: parts.version, report })
   await runs.recover()
+  const hygiene = makeHygiene({ store, timers, report, ...(parts.keepEventsMs === undefined ? {} : { keepMs: parts.keepEventsMs }) })
+  hygiene.start()
 
   const assets = readAssets(parts.clientFolder)
   const reports = makeReports(report)
@@ -121,6 +126,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
       const cancel = timers.after(LAST_REQUESTS_MS, () => servers.forEach((server) => server.closeAllConnections()))
       await Promise.all(closed)
       cancel()
+      await hygiene.stop()
       await store.close()
     },
   }

@@ -18,6 +18,8 @@ export interface Options {
   open: boolean
   /** The scripted agent answers new chats. */
   demo: boolean
+  /** How long the log keeps row events of settled runs, ms; `Infinity`: always. Absent: the store's own measure. */
+  keepEventsMs?: number
   /** `TALARIA_SCRIPTED_AGENT=detached`: every chat of the scripted agent is played by a process that outlasts the server. For tests of a restart; people need it never. */
   scriptedDetached: boolean
 }
@@ -37,9 +39,11 @@ export const HELP = `talaria: talk to the AI agent on your own machine, from a d
 
 Environment, each beaten by its flag: HERMES_WEBUI_HOST, HERMES_WEBUI_PORT, HERMES_HOME, HERMES_WEBUI_STATE_DIR; also
 HERMES_WEBUI_DEFAULT_WORKSPACE (~/workspace), HERMES_WEBUI_ALLOWED_HOSTS (names that a reverse proxy may send as Host) and
-HERMES_WEBUI_ALLOWED_ORIGINS (addresses at which browsers open the page behind a proxy that sends another Host).`
+HERMES_WEBUI_ALLOWED_ORIGINS (addresses at which browsers open the page behind a proxy that sends another Host), and
+TALARIA_KEEP_EVENTS (days that the log keeps the steps of answers that have ended, 30; "always": for ever. The chats themselves always stay whole).`
 
 const VALUED = ['host', 'port', 'home', 'state'] as const
+const DAY_MS = 24 * 3600 * 1000
 const SWITCHES = ['open', 'demo', 'help', 'version'] as const
 
 /** A flag beats the environment. Nothing is guessed: an unknown flag or an unreadable value is said and nothing starts. */
@@ -69,6 +73,8 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
   const origins = (env.HERMES_WEBUI_ALLOWED_ORIGINS ?? '').split(',').map((item) => item.trim()).filter((item) => item !== '')
   const strange = origins.find((item) => originOf(item) === null)
   if (strange !== undefined) return wrong(`HERMES_WEBUI_ALLOWED_ORIGINS: ${strange} is no origin. It needs its scheme, such as https://chat.example`)
+  const keep = (env.TALARIA_KEEP_EVENTS ?? '').trim().toLowerCase()
+  if (keep !== '' && keep !== 'always' && !/^[1-9]\d{0,4}$/.test(keep)) return wrong(`TALARIA_KEEP_EVENTS must be a number of days from 1 on, or "always", not ${keep}.`)
   const home = folder(given(values.home, 'HERMES_HOME') ?? '~/.hermes')
   return {
     state: 'run',
@@ -82,6 +88,7 @@ export function parseOptions(argv: string[], env: Readonly<Record<string, string
       allowedOrigins: new Set(origins.map((item) => originOf(item)!)),
       open: switches.has('open'),
       demo: switches.has('demo'),
+      ...(keep === '' ? {} : { keepEventsMs: keep === 'always' ? Infinity : Number(keep) * DAY_MS }),
       scriptedDetached: env.TALARIA_SCRIPTED_AGENT === 'detached',
     },
   }

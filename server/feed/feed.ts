@@ -83,7 +83,7 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
     for (const reader of readers) {
       if (!reader.live || reader.profile !== entry.profile) continue
       let frame: Buffer | null
-      if (reader.session === entry.session) {
+      if (reader.session === entry.session && entry.events.length > 0) {
         if (full === undefined) encoded++
         frame = full ??= fullFrame(entry)
       } else {
@@ -127,7 +127,7 @@ export async function makeFeed({ store, timers, version, report }: FeedParts): P
         break
       }
       for (const entry of page) {
-        const frame = entry.session === reader.session ? fullFrame(entry) : listFrame(entry)
+        const frame = entry.session === reader.session && entry.events.length > 0 ? fullFrame(entry) : listFrame(entry)
         if (frame) reader.outlet.send(frame)
         // A reader that is behind is never cut off for what it has not asked to take so fast.
         await reader.outlet.drained()

@@ -1,16 +1,15 @@
-import { BEAT_MS } from '../contract/wire'
 import { originalCursor, originalId, originalStream, translate } from '../contract/original'
 import type { OriginalFrame } from '../contract/original'
 import type { Event } from '../contract/events'
 import type { FullSession } from '../contract/routes'
-import type { Timers } from '../agents/port'
+import type { Row } from '../contract/rows'
 import type { Store } from '../store/port'
-import type { Feed } from './feed'
-import { encodeFrame, KEEPALIVE } from './frames'
+import { encodeFrame } from './frames'
 import type { Outlet } from './outlet'
+import { TimedReasoning } from './told-reasoning'
+import { openView } from './view'
+import type { ViewParts } from './view'
 
-/** How often `reasoning` is told at most, ms (settlement.md §0). */
-const REASONING_MS = 100
 const PAGE = 500
 
 export interface OriginalReader {
@@ -18,14 +17,14 @@ export interface OriginalReader {
   session: string
   run: string
   startedSeq: number
+  /** A re-attached run goes on in rows that opened before it: those of its turn. */
+  held?: Iterable<Row>
   /** Of an earlier connection: `<run>:<n>`, or the number alone. What cannot be honoured is told from the start, never skipped. */
   cursor?: string
 }
 
-export interface OriginalParts {
+export interface OriginalParts extends ViewParts {
   store: Pick<Store, 'events' | 'load'>
-  feed: Pick<Feed, 'watch' | 'onEnd'>
-  timers: Timers
   /** The settled session, for the last frame. */
   full(session: string): Promise<FullSession | null>
 }
@@ -33,101 +32,84 @@ export interface OriginalParts {
 /**
  * The original's stream of one run (spec/log.md §8): a view over the log that holds nothing durable. Events are read from the store, in order, from
  * the run's start; a commit only wakes the reading, so that nothing waits in memory for a slow reader. Resolves when the stream has ended.
+ *
+ * Events that were pruned are never skipped in silence (settlement.md §5.5): a reader that has nothing yet gets the settled end, which carries the whole chat; one
+ * that has a part gets one `apperror` with `recovery_control`, on which it reads the chat anew.
  */
-export async function tellRun({ store, feed, timers, full }: OriginalParts, reader: OriginalReader): Promise<void> {
+export async function tellRun(parts: OriginalParts, reader: OriginalReader): Promise<void> {
+  const { store, feed, timers, full } = parts
   const { outlet, session } = reader
-  const stream = originalStream(session, reader.run, reader.startedSeq)
-  const lastSeq = (await store.load(session))?.seq ?? 0
-  const from = originalCursor(reader.cursor, stream, lastSeq)
-  const reasoning = new ReasoningBuffer(timers, (text, id) => outlet.send(encodeFrame('reasoning', { text }, id)))
-
-  let read = reader.startedSeq - 1
-  let news = true
+  const view = openView(parts, outlet)
+  const stream = originalStream(session, reader.run, reader.startedSeq, reader.held)
+  const reasoning = new TimedReasoning(timers, ({ text, id }) => outlet.send(encodeFrame('reasoning', { text }, id)))
   let deletion: Event | undefined
-  let over = outlet.closed
-  let wake: () => void = () => {}
-  const signal = () => {
-    news = true
-    wake()
-  }
-  const finish = () => {
-    over = true
-    wake()
-  }
   const unwatch = feed.watch(session, (entry) => {
     if (entry.removed) deletion = entry.events.find((event) => event.type === 'session.deleted')
-    signal()
-  })
-  const offEnd = feed.onEnd(finish)
-  outlet.onClose(finish)
-  let cancelBeat = timers.after(BEAT_MS, function beat() {
-    if (outlet.idle) outlet.send(KEEPALIVE)
-    cancelBeat = timers.after(BEAT_MS, beat)
+    view.signal()
   })
 
-  const tell = (frames: OriginalFrame[], seq: number) => {
-    for (const { k, name, data, ends } of frames) {
-      if (from === null || seq > from.seq || (seq === from.seq && k > from.k)) {
-        const id = originalId(stream, seq, k)
+  let read = reader.startedSeq - 1
+  let from: ReturnType<typeof originalCursor> = null
+  let told = 0
+  /** Part of the run is pruned: only its end is told. */
+  let endOnly = false
+
+  const tell = (frames: OriginalFrame[], event: Event) => {
+    for (const { k, name, data, ends, takeBack } of frames) {
+      if (takeBack !== undefined) {
+        reasoning.takeBack(takeBack)
+        continue
+      }
+      if ((from === null || event.seq > from.seq || (event.seq === from.seq && k > from.k)) && (!endOnly || event.type === 'run.settled' || event.type === 'session.deleted')) {
+        told++
+        const id = originalId(stream, event.seq, k)
         if (name === 'reasoning') reasoning.add(String(data.text), id)
         else {
           reasoning.flush()
           outlet.send(encodeFrame(name, data, id))
         }
       }
-      if (ends) over = true
+      if (ends) view.finish()
     }
+  }
+  /** False when the reader cannot be told the rest. */
+  const passGap = (next: number): boolean => {
+    if (from !== null && next <= from.seq + 1) return true
+    if (from !== null || told > 0) {
+      reasoning.flush()
+      outlet.send(encodeFrame('apperror', recovery(reader, next - read - 1)))
+      return false
+    }
+    endOnly = true
+    return true
   }
 
   try {
-    while (!over) {
-      if (!news) {
-        await new Promise<void>((resolve) => (wake = resolve))
-        continue
-      }
-      news = false
+    from = originalCursor(reader.cursor, stream, (await store.load(session))?.seq ?? 0)
+    while (!view.over) {
       const page = deletion ? [deletion] : await store.events(session, { afterSeq: read, limit: PAGE })
-      for (const event of page) {
-        if (over) break
+      // The event behind a question says whether it was answered by itself, so the last of a full page waits for the next one.
+      const more = page.length === PAGE
+      for (const [i, event] of page.slice(0, more ? -1 : undefined).entries()) {
+        if (view.over) break
+        if (event.seq !== read + 1 && !deletion && !passGap(event.seq)) return
         const settled = event.type === 'run.settled' && event.run === reader.run
-        tell(translate(stream, event, settled ? await full(session) : null), event.seq)
+        tell(translate(stream, event, settled ? await full(session) : null, page[i + 1]), event)
         read = event.seq
         await outlet.drained()
       }
-      if (page.length === PAGE) news = true
-      if (stream.ended) over = true
+      if (stream.ended) break
+      if (!more) await view.news()
     }
   } finally {
     unwatch()
-    offEnd()
-    cancelBeat()
     reasoning.flush()
-    outlet.end()
+    view.close()
   }
 }
 
-/** Joins what is thought within a tenth of a second; the frame has the id of its last event. */
-class ReasoningBuffer {
-  #text = ''
-  #id = ''
-  #cancel: (() => void) | undefined
-
-  constructor(
-    private readonly timers: Timers,
-    private readonly send: (text: string, id: string) => void,
-  ) {}
-
-  add(text: string, id: string): void {
-    this.#text += text
-    this.#id = id
-    this.#cancel ??= this.timers.after(REASONING_MS, () => this.flush())
-  }
-
-  flush(): void {
-    this.#cancel?.()
-    this.#cancel = undefined
-    if (this.#text === '') return
-    this.send(this.#text, this.#id)
-    this.#text = ''
+function recovery({ session, run }: OriginalReader, dropped: number): Record<string, unknown> {
+  return {
+    message: 'This part of the answer is not kept as a stream any more; the chat has it whole.', type: 'interrupted', recovery_control: true, session_id: session, stream_id: run, offline_dropped_events: dropped,
   }
 }

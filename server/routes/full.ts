@@ -5,6 +5,7 @@ import { originalUsage, toMessages, toToolCards } from '../contract/messages'
 import type { OriginalMessage } from '../contract/routes'
 import type { FullSession } from '../contract/routes'
 import { lastRun } from '../contract/session'
+import { todoStateOf } from '../contract/todos'
 import type { Transcript } from '../contract/session'
 import type { Store } from '../store/port'
 import { compactOf } from './compact'
@@ -50,7 +51,7 @@ export async function readFull(store: Pick<Store, 'window' | 'load'>, session: s
     ...usageOf(value),
     messages,
     tool_calls: window.messages ? cardsWithin(value, all, offset, end) : [],
-    todo_state: null,
+    todo_state: todoStateOf(value),
     // The prompt of a live turn stands in `messages` from its admission on: there is no second copy to reconcile (spec/log.md §3).
     pending_user_message: null,
     pending_attachments: [],
@@ -62,7 +63,7 @@ export async function readFull(store: Pick<Store, 'window' | 'load'>, session: s
 }
 
 /** The whole value of the fold, window by window; what changes meanwhile is in the later read or comes by the stream. */
-async function readTranscript(store: Pick<Store, 'window'>, session: string): Promise<Transcript | null> {
+export async function readTranscript(store: Pick<Store, 'window'>, session: string): Promise<Transcript | null> {
   const value = emptyTranscript()
   const newest = await store.window(session, { limit: PAGE })
   if (!newest) return null

@@ -1,4 +1,5 @@
 import type { AgentRef } from '../session'
+import type { TodoState } from '../todos'
 
 /**
  * Shapes of the original's API (spec/features.md §2.3–2.6), as its clients expect them. Times are seconds since the epoch, with a fraction;
@@ -50,7 +51,8 @@ export type OriginalMessage = { role: string; content: unknown } & Record<string
 export interface FullSession extends CompactSession {
   messages: OriginalMessage[]
   tool_calls: unknown[]
-  todo_state: null
+  /** The newest plan of the chat, as the stream's `todo_state` tells it. */
+  todo_state: TodoState | null
   pending_user_message: string | null
   pending_attachments: unknown[]
   context_length: number

@@ -21,6 +21,12 @@ describe('what a start was told', () => {
     expect(options([], { HERMES_WEBUI_ALLOWED_ORIGINS: 'https://Chat.Example:443/, http://box.local:9000' }).allowedOrigins).toEqual(new Set(['https://chat.example', 'http://box.local:9000']))
     expect(options([], { HERMES_WEBUI_STATE_DIR: '/var/tmp/state' }).state).toBe('/var/tmp/state')
   })
+  it('how long the log keeps the steps of answers that have ended: days, or always', () => {
+    expect(options().keepEventsMs).toBeUndefined()
+    expect(options([], { TALARIA_KEEP_EVENTS: '7' }).keepEventsMs).toBe(7 * 24 * 3600 * 1000)
+    expect(options([], { TALARIA_KEEP_EVENTS: ' Always ' }).keepEventsMs).toBe(Infinity)
+    for (const wrong of ['0', '-1', '1.5', 'soon', '999999']) expect(parseOptions([], { TALARIA_KEEP_EVENTS: wrong }, machine)).toMatchObject({ state: 'wrong', words: expect.stringContaining(wrong) })
+  })
   it('by flags, which beat the environment', () => {
     const env = { HERMES_HOME: '/a', HERMES_WEBUI_PORT: '1', HERMES_WEBUI_HOST: '0.0.0.0', HERMES_WEBUI_STATE_DIR: '/b' }
     expect(options(['--home', 'rel', '--port=0', '--host', '127.0.0.1', '--state', '~/s', '--open', '--demo'], env)).toMatchObject({

@@ -45,6 +45,46 @@ describe('the feed', () => {
     expect(outlet.frames().map((frame) => frame.event)).toEqual(['synced'])
   })
 
+  it('case 130: a reader and a listener that throw hinder neither the commit nor anybody else, and are reported', async () => {
+    const { feed, make, add, reported } = await feedRig()
+    await make('ses_a')
+    const broken = { ...keptOutlet(), send: () => { throw new Error('broken outlet') } }
+    const outlet = keptOutlet()
+    feed.open({ outlet, profile: 'default', session: 'ses_a' })
+    feed.watch('ses_a', () => { throw new Error('broken listener') })
+    const heard: number[] = []
+    feed.watch('ses_a', (entry) => heard.push(entry.rev))
+    await settle()
+    feed.open({ outlet: broken, profile: 'default', session: 'ses_a' })
+    await settle()
+    reported.length = 0
+    await add('ses_a', ...turnOf('a'))
+    await add('ses_a', { type: 'run.settled', run: 'run_a', turn: 'trn_a', outcome: 'completed', timings: { total: 1 } })
+    expect(outlet.frames().map((frame) => frame.event)).toEqual(['synced', 'change', 'change'])
+    expect(heard).toHaveLength(2)
+    expect(reported.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('a mark that a chat was read reaches every reader as its list entry alone, live and in a replay', async () => {
+    const { feed, store, make, add } = await feedRig()
+    await make('ses_a')
+    await add('ses_a', ...turnOf('a'), { type: 'run.settled', run: 'run_a', turn: 'trn_a', outcome: 'completed', timings: { total: 1 } })
+    const before = String(await store.head())
+    const readers = [keptOutlet(), keptOutlet()]
+    feed.open({ outlet: readers[0]!, profile: 'default', session: 'ses_a' })
+    feed.open({ outlet: readers[1]!, profile: 'default' })
+    await settle()
+    expect(await store.markRead('ses_a', 4)).toBe(true)
+    const late = keptOutlet()
+    feed.open({ outlet: late, profile: 'default', session: 'ses_a', after: before })
+    await settle()
+    for (const outlet of [...readers, late]) {
+      const change = outlet.frames().find((frame) => frame.event === 'change')!
+      expect(Object.keys(change.data).sort()).toEqual(['entry', 'session'])
+      expect(change.data.entry).toMatchObject({ id: 'ses_a', settled: 4, read: 4 })
+    }
+  })
+
   it('never tells one profile of another, live or in a replay', async () => {
     const { feed, make } = await feedRig()
     const live = keptOutlet()

@@ -9,7 +9,7 @@ export interface AppParts {
   sync: Sync
   backend: Backend
   drafts: Drafts
-  /** Small things of this device: look, read marks, whether the sidebar is folded. */
+  /** Small things of this device: look, what was seen and is not told yet, whether the sidebar is folded. */
   quick: QuickShelf
   /** A new idempotency key. */
   mintKey: () => string
@@ -35,7 +35,7 @@ export interface Device {
 }
 
 /** Names of the small things. */
-export const KEYS = { marks: 'talaria.read', way: 'talaria.way', folded: 'talaria.folded', connected: 'talaria.connected', side: 'talaria.side' } as const
+export const KEYS = { seen: 'talaria.seen', way: 'talaria.way', folded: 'talaria.folded', connected: 'talaria.connected', side: 'talaria.side' } as const
 
 /** Reads a small thing; forbidden storage holds nothing. */
 export function quickGet(quick: QuickShelf, key: string): string | null {

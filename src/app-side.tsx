@@ -82,7 +82,7 @@ export function Side(props: SideProps) {
               offline={props.offline}
               skew={props.skew}
               saved={props.saved}
-              unread={props.unread}
+              attention={props.attention}
               onRename={props.onRename}
               onDelete={props.onDelete}
               onUnavailable={props.onUnavailable}

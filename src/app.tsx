@@ -3,12 +3,13 @@ import { t } from '../i18n'
 import { ChatPane, type ChatHandle } from './app-chat'
 import { createEdits } from './app-edits'
 import { createLook } from './app-look'
-import { createMarks } from './app-marks'
 import { KEYS, quickGet, quickSet, type AppParts } from './app-parts'
+import { createBadge, createSeen } from './app-seen'
 import { Side } from './app-side'
 import { createStatus } from './app-status'
 import { DeleteDialog } from './sessions/delete'
 import { groupsOf } from './sessions/grouping'
+import { nextNeeding } from './sessions/next'
 import { unfinishedOf } from './sessions/unfinished'
 import { createBanner } from './shell/banner-state'
 import { Faulty } from './shell/faulty'
@@ -70,7 +71,8 @@ export function App(props: { parts: AppParts }) {
   const looking = () => fresh() && !asked() && !known() && connection().state !== 'offline'
   const first = () => (status()?.completed === false && !skipped() && none() && fresh() ? status() : undefined)
 
-  const unread = createMarks(parts.quick, list, entry)
+  const attention = createSeen({ parts, list, facts, entry, connected: () => connection().state === 'connected' })
+  createBadge(createMemo(() => [...list().entries.values()].filter((one) => !one.archived && attention(one)).length))
   const [look, changeLook] = createLook(parts.quick)
   createEffect(() => {
     const title = session() && facts()?.state() !== 'absent' ? (facts()?.head()?.title ?? entry()?.title) || t('list.untitled') : settings() ? t('set.title') : t('shell.chats')
@@ -132,7 +134,10 @@ export function App(props: { parts: AppParts }) {
         if (next) router.go(`/session/${next}`)
       },
       nextNeeding: () => {
-        const waiting = order().find((id) => id !== session() && (list().entries.get(id)?.questions ?? 0) > 0)
+        const waiting = nextNeeding(order(), session(), (id) => {
+          const one = list().entries.get(id)
+          return one && !offline() ? attention(one) : null
+        })
         if (waiting) router.go(`/session/${waiting}`)
       },
       question: (by) => chat?.question(by),
@@ -182,7 +187,7 @@ export function App(props: { parts: AppParts }) {
                   offline={offline()}
                   skew={skew()}
                   saved={(id) => parts.sync.saved(id)}
-                  unread={(one) => one.id !== session() && unread(one)}
+                  attention={attention}
                   onRename={(one, title) => void rename(one.id, title)}
                   onDelete={setLeaving}
                   onUnavailable={(one) => notices.toast({ kind: 'plain', icon: 'cloud-off', text: t('list.notHere.why', { title: one.title }) })}

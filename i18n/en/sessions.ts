@@ -34,6 +34,8 @@ export default {
   'list.state.stopping': 'stopping',
   'list.state.failed': 'ended with an error',
   'list.state.interrupted': 'broke off',
+  'list.state.unread': 'not read yet',
+  'list.state.queued': { one: '{n} message waiting', other: '{n} messages waiting' },
   'list.state.pinned': 'pinned',
   'list.state.notHere': 'not on this device',
   'list.state.wasWorking': 'Was working',

@@ -1,6 +1,6 @@
 import { createEffect, createMemo, createSignal, For, on, Show } from 'solid-js'
 import { t } from '../../i18n'
-import type { ListEntry } from '../../server/contract/listing'
+import type { Attention, ListEntry } from '../../server/contract/listing'
 import type { ChatList } from '../sync/port'
 import { Button } from '../ui/button'
 import { now } from '../ui/now'
@@ -13,7 +13,8 @@ export interface ListProps {
   offline: boolean
   skew: number
   saved: (session: string) => boolean
-  unread: (entry: ListEntry) => boolean
+  /** Why a chat asks for a look. */
+  attention: (entry: ListEntry) => Attention | null
   onRename: (entry: ListEntry, title: string) => void
   onDelete: (entry: ListEntry) => void
   /** A chat that is not on this device was pressed while offline. */
@@ -104,7 +105,7 @@ export function SessionList(props: ListProps) {
                               current={props.current === session}
                               offline={props.offline}
                               saved={props.saved(session)}
-                              unread={props.unread(entry())}
+                              attention={props.attention(entry())}
                               stop={tabStop() === session}
                               renaming={renaming() === session}
                               skew={props.skew}

@@ -1,5 +1,5 @@
 import { en, t, type MessageKey } from '../../i18n'
-import type { ListEntry } from '../../server/contract/listing'
+import type { Attention, ListEntry } from '../../server/contract/listing'
 import type { RunProblemCode } from '../../server/contract/problems'
 
 /** What a row says beside its title: the second line, in words, and the state at the end of its name. A quiet chat says nothing. */
@@ -25,8 +25,8 @@ const PROBLEM_LINES: Partial<Record<RunProblemCode, MessageKey>> = {
   server_stopped: 'list.problem.restart',
 }
 
-/** `unread`: its last answer was not seen on this device yet. */
-export function newsOf(entry: ListEntry, around: { offline: boolean; saved: boolean; unread: boolean }): RowNews {
+/** `attention`: why it asks for a look; what was seen is quiet. */
+export function newsOf(entry: ListEntry, around: { offline: boolean; saved: boolean; attention: Attention | null }): RowNews {
   if (around.offline) {
     if (!around.saved) return { state: 'notHere', spoken: t('list.state.notHere') }
     if (entry.questions > 0) return { state: 'quiet', line: t('list.state.hadQuestion') }
@@ -36,10 +36,10 @@ export function newsOf(entry: ListEntry, around: { offline: boolean; saved: bool
   if (entry.state === 'asking' || entry.questions > 0) return { state: 'needs', line: entry.line?.text ?? t('session.waits'), tone: 'need', spoken: t('list.state.needs') }
   if (entry.state === 'stopping') return { state: 'working', line: t('session.stopping'), spoken: t('list.state.stopping') }
   if (entry.state === 'working') return { state: 'working', line: stepLine(entry), spoken: t('list.state.working') }
-  if (entry.outcome === 'failed' || entry.outcome === 'interrupted') {
+  if (around.attention === 'failed') {
     return { state: 'failed', line: problemLine(entry), tone: 'bad', spoken: entry.outcome === 'failed' ? t('list.state.failed') : t('list.state.interrupted') }
   }
-  if (around.unread) return { state: 'unread', line: entry.line?.kind === 'answer' ? entry.line.text : undefined, spoken: undefined }
+  if (around.attention === 'unread') return { state: 'unread', line: entry.line?.kind === 'answer' ? entry.line.text : undefined, spoken: t('list.state.unread') }
   return { state: 'quiet', spoken: entry.pinned ? t('list.state.pinned') : undefined }
 }
 

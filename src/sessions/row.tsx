@@ -1,7 +1,7 @@
 import { createSignal, Match, Show, Switch } from 'solid-js'
 import { t } from '../../i18n'
 import { age, running } from '../../i18n/format'
-import type { ListEntry } from '../../server/contract/listing'
+import type { Attention, ListEntry } from '../../server/contract/listing'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { now } from '../ui/now'
@@ -16,7 +16,7 @@ export interface RowProps {
   current: boolean
   offline: boolean
   saved: boolean
-  unread: boolean
+  attention: Attention | null
   /** It takes the one tab stop of the list. */
   stop: boolean
   renaming: boolean
@@ -34,7 +34,7 @@ export function Row(props: RowProps) {
   let button!: HTMLButtonElement
   let link!: HTMLAnchorElement
   const [menu, setMenu] = createSignal<HTMLElement | null>(null)
-  const news = () => newsOf(props.entry, { offline: props.offline, saved: props.saved, unread: props.unread })
+  const news = () => newsOf(props.entry, { offline: props.offline, saved: props.saved, attention: props.attention })
   const title = () => props.entry.title || t('list.untitled')
   const gone = () => news().state === 'notHere'
   return (
@@ -90,6 +90,12 @@ export function Row(props: RowProps) {
               {title()}
             </span>
             <span class="wh">
+              <Show when={!props.offline && props.entry.queued}>
+                <span class="qd" aria-hidden="true">
+                  <Icon name="list-plus" />
+                  {props.entry.queued}
+                </span>
+              </Show>
               <Show when={props.entry.pinned}>
                 <Icon name="pin" />
               </Show>
@@ -109,6 +115,7 @@ export function Row(props: RowProps) {
           <Show when={news().spoken}>
             <span class="sr">, {news().spoken}</span>
           </Show>
+          <Show when={!props.offline && props.entry.queued}>{(n) => <span class="sr">, {t('list.state.queued', { n: n() })}</span>}</Show>
         </a>
         <button
           ref={button}

@@ -88,7 +88,7 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
     host,
   )
   return {
-    sync, calls, host,
+    sync, calls, host, quick,
     loads: () => loads,
     text: () => host.textContent ?? '',
     called: (name: string) => calls.filter((call) => call[0] === name).map((call) => call[1]),
@@ -212,6 +212,91 @@ describe('the page', () => {
     expect(page.called('POST /api/session/delete')).toEqual([])
     ;[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Delete')!.dispatchEvent(new MouseEvent('click', { bubbles: true }))
     await settle(() => page.called('POST /api/session/delete').length === 1)
+  })
+})
+
+describe('what a person has seen', () => {
+  const turnOf = (outcome: 'completed' | undefined, seq: number): Turn => ({
+    id: 'trn_1', row: 'row_1', pos: '11', source: 'person', admittedAt: 1, seq,
+    runs: [{ id: 'run_1', turn: 'trn_1', generation: 1, attempt: 1, cause: 'sent', agent: { kind: 'scripted', name: 's' }, model: null, startedAt: 1, state: outcome ? 'settled' : 'running', ...(outcome ? { outcome } : {}) }],
+  })
+  const put = (page: ReturnType<typeof show>, seq: number, outcome: 'completed' | undefined = 'completed') => {
+    const value = emptyValue()
+    value.turns.set('trn_1', turnOf(outcome, seq))
+    value.rows.set('row_1', { id: 'row_1', n: 1, turn: 'trn_1', pos: '11', seq: 1, at: 1, state: 'done', kind: 'user', source: 'person', text: 'Go' })
+    value.order.push('row_1')
+    value.seq = seq
+    page.sync.chat('ses_1').set({ value })
+  }
+  const done = (part: Partial<ListEntry> = {}) => entry({ settled: 9, outcome: 'completed', line: { kind: 'answer', text: 'It is done.' }, ...part })
+  const visible = (now: boolean) => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, value: now ? 'visible' : 'hidden' })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }
+  afterEach(() => visible(true))
+
+  test('an answer is told to be seen once the open chat shows its end in a visible page, and not before', async () => {
+    const page = show({ path: '/session/ses_1', entries: [entry({ state: 'working' }), done({ id: 'ses_2', title: 'Other' })] })
+    put(page, 5, undefined)
+    await settle()
+    visible(false)
+    put(page, 9)
+    page.sync.setList([done()])
+    await settle()
+    expect(page.called('POST /api/session/read')).toEqual([])
+    visible(true)
+    await settle(() => page.called('POST /api/session/read').length === 1)
+    expect(page.called('POST /api/session/read')).toEqual([{ session_id: 'ses_1', seq: 9 }])
+    page.sync.setList([done({ read: 9, rev: 2 })])
+    await settle()
+    expect(page.called('POST /api/session/read')).toHaveLength(1)
+  })
+
+  test('the list may know of an end before the chat shows it', async () => {
+    const page = show({ path: '/session/ses_1', entries: [done()] })
+    put(page, 5, undefined)
+    await settle()
+    expect(page.called('POST /api/session/read')).toEqual([])
+    put(page, 9)
+    await settle(() => page.called('POST /api/session/read').length === 1)
+  })
+
+  test('without the network it is remembered, the highest alone, and told when the server is back', async () => {
+    const page = show({ path: '/session/ses_1', entries: [done()] })
+    page.refuse('POST /api/session/read')
+    page.sync.setConnection({ state: 'offline', since: 1, attempt: 3 })
+    put(page, 9)
+    await settle()
+    put(page, 14)
+    page.sync.setList([done({ settled: 14, rev: 2 })])
+    await settle()
+    expect(page.called('POST /api/session/read')).toEqual([])
+    expect(page.quick.get('talaria.seen')).toBe('{"ses_1":14}')
+    page.refuse(null)
+    page.sync.setConnection({ state: 'connected', since: 2 })
+    await settle(() => page.called('POST /api/session/read').length === 1)
+    expect(page.called('POST /api/session/read')).toEqual([{ session_id: 'ses_1', seq: 14 }])
+    page.sync.setList([done({ settled: 14, read: 14, rev: 3 })])
+    await settle()
+    expect(page.quick.get('talaria.seen')).toBeUndefined()
+  })
+
+  test('seen on another device is seen here, and what waits for a look is counted on the icon', async () => {
+    const badges: number[] = []
+    Object.assign(navigator, { setAppBadge: (n: number) => Promise.resolve(void badges.push(n)), clearAppBadge: () => Promise.resolve(void badges.push(0)) })
+    const page = show({ entries: [done({ id: 'ses_2', title: 'Other' }), entry({ id: 'ses_3', state: 'asking', questions: 1, queued: 2 }), done({ id: 'ses_4', outcome: 'failed', problem: 'rate_limit' })] })
+    await settle()
+    const row = (id: string) => page.host.querySelector(`a[data-session=${id}]`)!.textContent
+    expect(row('ses_2')).toContain('not read yet')
+    expect(row('ses_3')).toContain('needs you')
+    expect(row('ses_3')).toContain('2 messages waiting')
+    expect(row('ses_4')).toContain('Too many requests')
+    page.sync.setList([done({ id: 'ses_2', title: 'Other', read: 9, rev: 2 }), done({ id: 'ses_4', outcome: 'failed', problem: 'rate_limit', read: 9, rev: 2 })])
+    await settle()
+    expect(row('ses_2')).not.toContain('not read yet')
+    expect(row('ses_4')).not.toContain('Too many requests')
+    expect(badges).toEqual([3, 0])
+    for (const name of ['setAppBadge', 'clearAppBadge']) Reflect.deleteProperty(navigator, name)
   })
 })
 

@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeEmbedded } from './agents/embedded/agent'
+import { makeAllowed } from './agents/embedded/allowed'
 import { makeScripted } from './agents/scripted'
 import { DETACHED_FLAG } from './agents/scripted/detached/frames'
 import { hostScripted } from './agents/scripted/detached/host'
@@ -43,7 +44,7 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
     store,
     agents: {
       embedded: makeEmbedded({
-        models, timers, table, env: process.env, version: __VERSION__, closed: [folder],
+        models, timers, table, env: process.env, version: __VERSION__, closed: [folder], allowed: makeAllowed(join(folder, 'allowed.json')),
         processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
       }),
       scripted: makeScripted({
@@ -63,6 +64,7 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
     allowedHosts: options.allowedHosts,
     allowedOrigins: options.allowedOrigins,
     processes: table,
+    ...(options.keepEventsMs === undefined ? {} : { keepEventsMs: options.keepEventsMs }),
     report,
   })
   const end = async () => {

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { chmod, open, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { chmod, readdir, readFile, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import * as z from 'zod/mini'
 import { Refusal } from '../contract/problems'
 import type { ModelRef } from '../contract/session'
+import { replaceFile } from '../file'
 import { makeFolder } from '../folder'
 
 const KEPT = z.object({
@@ -80,21 +80,10 @@ async function sweep(folder: string, path: string): Promise<void> {
 }
 
 async function replace(folder: string, path: string, text: string): Promise<void> {
-  const beside = `${path}.${randomUUID()}.tmp`
   try {
     await makeFolder(folder, 0o700)
-    const file = await open(beside, 'wx', 0o600)
-    try {
-      await file.writeFile(`${text}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(beside, path)
-    const parent = await open(dirname(path), 'r')
-    await parent.sync().catch(() => undefined).finally(() => parent.close())
+    await replaceFile(path, `${text}\n`)
   } catch (error) {
-    await rm(beside, { force: true }).catch(() => undefined)
     const code = (error as NodeJS.ErrnoException).code
     throw new Refusal(code === 'ENOSPC' || code === 'EDQUOT' ? 'store_full' : 'store_failed', 'The connection could not be kept.', { words: (error as Error).message })
   }

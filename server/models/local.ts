@@ -34,11 +34,11 @@ export function localCandidates(setting: string | undefined): LocalCandidate[] {
 }
 
 /** Finds model servers on loopback; all are asked at once, and what answers like a model server is one. Asked again after some seconds only. */
-export function makeLocal(call: Caller, candidates: LocalCandidate[], now: () => number): () => Promise<LocalServer[]> {
+export function makeLocal(call: Caller, candidates: LocalCandidate[], now: () => number, wait = DEADLINE): () => Promise<LocalServer[]> {
   let last: { at: number; found: Promise<LocalServer[]> } | null = null
   const look = async (candidate: LocalCandidate): Promise<LocalServer[]> => {
     const base_url = `http://127.0.0.1:${candidate.port}/v1`
-    const listed = await listModels(call, { kind: 'openai', base_url, key: null }, DEADLINE)
+    const listed = await listModels(call, { kind: 'openai', base_url, key: null }, wait)
     return listed.ok ? [{ id: candidate.id, display_name: candidate.name, base_url, models: listed.models.map(({ id, label, context_size }) => ({ id, label, ...(context_size !== undefined && { context_size }) })) }] : []
   }
   return () => {

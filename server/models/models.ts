@@ -20,6 +20,8 @@ export interface ModelsDeps {
   kept: KeptFile
   /** Ports of this machine that are looked at; empty: none. */
   local: LocalCandidate[]
+  /** ms that one of them has to answer; 800. */
+  localWait?: number
   /** ms since the epoch. */
   now(): number
 }
@@ -36,7 +38,7 @@ interface View { connections: FullConnection[]; hermes: HermesModel; local: Loca
 export function makeModels(deps: ModelsDeps): Models & { end(): Promise<void> } {
   const caller = makeCaller()
   const readSettings = makeSettings()
-  const local = makeLocal(caller.call, deps.local, deps.now)
+  const local = makeLocal(caller.call, deps.local, deps.now, deps.localWait)
   const lists = makeLists(caller.call, deps.now)
   /** Made once for each reading of the files. */
   const made = new WeakMap<Settings, HermesConnections>()

@@ -110,12 +110,27 @@ describe('a turn that the provider refuses', () => {
     expect(fake.asked()[2]!.messages).toEqual([expect.anything(), { role: 'user', content: 'hi' }, { role: 'assistant', content: 'Whole.' }, { role: 'user', content: 'and' }])
   })
 
-  it('a turn without end stops at the limit of steps', async () => {
+  it('case 53: a turn without end is asked for closing words at its limit, and completes with them', async () => {
     const short = await embeddedHome(fake.base, { steps: 3 })
-    fake.answer = () => stream(...calls({ id: 'same', name: 'list', args: {} }))
+    fake.answer = (request) => (JSON.stringify(request.body.messages).includes('limit of 3 steps') ? stream(...says('I looked three times.')) : stream(...calls({ id: 'same', name: 'list', args: {} })))
     const other = new Chat(short)
     expect(await other.say('loop')).toMatchObject({ outcome: 'completed', reason: 'limit' })
     expect(new Set(other.of('tool.started').map((e) => e.call)).size).toBe(3)
+    expect(other.text).toBe('I looked three times.')
+    expect(other.context.at(-1)!.message).toEqual({ role: 'assistant', text: 'I looked three times.' })
+    expect(JSON.stringify(other.context)).not.toContain('limit of 3 steps')
+    await short.end()
+    rmSync(short.folder, { recursive: true, force: true })
+  })
+
+  it('case 52: a turn that has no words at its limit fails as tool_limit_reached, runs nothing more, and the next turn works', async () => {
+    const short = await embeddedHome(fake.base, { steps: 2 })
+    fake.answer = () => stream(...calls({ id: 'same', name: 'list', args: {} }))
+    const other = new Chat(short)
+    expect(await other.say('loop')).toMatchObject({ outcome: 'failed', problem: { code: 'tool_limit_reached', words: expect.stringContaining('2 steps') } })
+    expect(other.of('tool.started')).toHaveLength(2)
+    fake.answer = () => stream(...says('Fine.'))
+    expect(await other.say('go on')).toMatchObject({ outcome: 'completed' })
     await short.end()
     rmSync(short.folder, { recursive: true, force: true })
   })

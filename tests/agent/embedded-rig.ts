@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeEmbedded, type EmbeddedDeps } from '../../server/agents/embedded/agent'
+import { makeAllowed } from '../../server/agents/embedded/allowed'
 import type { Agent } from '../../server/agents/port'
 import { makeKept } from '../../server/models/kept'
 import { makeModels } from '../../server/models/models'
@@ -44,7 +45,7 @@ export async function embeddedHome(base: string, more: Partial<EmbeddedDeps> & {
   const noted: ToolProcess[] = []
   const open = new Map<number, ToolProcess>()
   const agent = makeEmbedded({
-    models: more.wrap?.(models) ?? models, timers: systemTimers(), table: systemProcesses(), env: process.env, version: '0.0.0-test',
+    models: more.wrap?.(models) ?? models, timers: systemTimers(), table: systemProcesses(), env: process.env, version: '0.0.0-test', allowed: makeAllowed(join(folder, 'state', 'allowed.json')),
     processes: {
       note: async (process) => {
         noted.push(process)

@@ -118,7 +118,7 @@ describe('the workspace tools of the embedded agent', () => {
       fake.answer = () => stream(...calls(...Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? { id: `r${i}`, name: 'read', args: { path: 'flip/secret.txt' } } : { id: `w${i}`, name: 'write', args: { path: 'flip/secret.txt', content: `harmless\n${i}\n` } }))))
       const limited = await embeddedHome(fake.base, { steps: 6 })
       const other = new Chat(limited, home.workspace)
-      expect(await other.say('race')).toMatchObject({ outcome: 'completed', reason: 'limit' })
+      expect(await other.say('race')).toMatchObject({ outcome: 'failed', problem: { code: 'tool_limit_reached' } })
       going = false
       await flipping
       for (const closed of other.of('tool.closed')) expect(closed.result).not.toContain('do not read me')
@@ -187,7 +187,7 @@ describe('the workspace tools of the embedded agent', () => {
   it('writing asks with the difference, makes folders, and keeps the mode', async () => {
     expect(await use('write', { path: 'new/dir/a.txt', content: 'one\ntwo\n' })).toMatchObject({ state: 'done' })
     const [asked] = chat.of('question.raised')
-    expect(asked!.request).toMatchObject({ action: 'Create new/dir/a.txt (2 lines)', tool: 'write', choices: [{ id: 'once', kind: 'once' }, { id: 'deny', kind: 'deny' }] })
+    expect(asked!.request).toMatchObject({ action: 'Create new/dir/a.txt (2 lines)', tool: 'write' })
     expect(asked!.request.diff).toBe('--- /dev/null\n+++ b/new/dir/a.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n')
     chmodSync(at('new', 'dir', 'a.txt'), 0o755)
     expect(await use('write', { path: 'new/dir/a.txt', content: 'one\nthree\n' })).toMatchObject({ state: 'done' })

@@ -8,11 +8,11 @@ export class Chat {
   #turn = 0
   #session: Promise<AgentSession>
   /** Answers each question; asked with its request. */
-  onQuestion: (event: Extract<AgentEvent, { type: 'question.raised' }>) => 'once' | 'deny' | null = () => 'once'
+  onQuestion: (event: Extract<AgentEvent, { type: 'question.raised' }>) => 'once' | 'session' | 'always' | 'deny' | null = () => 'once'
 
-  constructor(home: Home, cwd = home.workspace) {
+  constructor(home: Home, cwd = home.workspace, id = 'ses_test') {
     this.#session = home.agent.open(
-      { profile: home.profile, session: 'ses_test', cwd, model: null, context: async () => structuredClone(this.context) },
+      { profile: home.profile, session: id, cwd, model: null, context: async () => structuredClone(this.context) },
       (event) => {
         this.events.push(structuredClone(event))
         if (event.type === 'context') for (const message of event.messages) this.context.push({ message: structuredClone(message), turn: `trn_${this.#turn}` })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Agent } from '../../server/agents/port'
 import { makeEmbedded } from '../../server/agents/embedded/agent'
+import { makeAllowed } from '../../server/agents/embedded/allowed'
 import { makeScripted } from '../../server/agents/scripted'
 import { compose } from '../../server/compose'
 import type { ComposeParts, Composition } from '../../server/compose'
@@ -55,7 +56,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const models = makeModels({ kept: makeKept(join(folder, 'state', 'talaria')), local: [], now: Date.now })
   const table = systemProcesses()
   const processes = { note: (started: ToolProcess) => store.noteProcess(started), forget: (pid: number) => store.forgetProcess(pid) }
-  const agents = options.agents ?? { scripted: makeScripted({ timers, scale: 0 }), embedded: makeEmbedded({ models, timers, table, processes, env: {}, version: 'test' }) }
+  const agents = options.agents ?? { scripted: makeScripted({ timers, scale: 0 }), embedded: makeEmbedded({ models, timers, table, processes, env: {}, version: 'test', allowed: makeAllowed(join(folder, 'state', 'talaria', 'allowed.json')) }) }
   const composition = await compose({
     store,
     agents,

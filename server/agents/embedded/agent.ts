@@ -1,11 +1,12 @@
-import type { ApprovalRequest } from '../../contract/approvals'
 import type { RunProblem, RunProblemCode } from '../../contract/problems'
 import type { EndpointMissing, Models } from '../../models/port'
 import { makeCaller } from '../../models/http'
 import type { ProfileContext } from '../../profiles/context'
 import type { ProcessTable } from '../../runs/processes'
 import type { Agent, AgentEvent, AgentSession, Capability, Delivery, ModelOffer, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
-import { runLoop } from './loop'
+import { allowanceOf, allows } from './allowance'
+import type { AllowedFile } from './allowed'
+import { type LoopInput, runLoop } from './loop'
 import { fromStored, type Message } from './messages'
 import { systemPrompt } from './prompt'
 import { makeProvider, type Provider } from './provider'
@@ -14,11 +15,13 @@ import { makeTools } from './tools/catalogue'
 import type { Processes } from './tools/child'
 import { rootOf } from './tools/confine'
 import type { Tool } from './tools/tool'
+import { Waiting } from './waiting'
+import { Words } from './words'
 
 /** Name of the agent towards people and in `agent.bound`. */
 export const EMBEDDED = { kind: 'embedded', name: 'Talaria' } as const
 
-const CAPABILITIES: Capability[] = ['reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'stop', 'models', 'usage', 'workspace']
+const CAPABILITIES: Capability[] = ['reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'steer', 'stop', 'models', 'usage', 'workspace']
 
 export interface EmbeddedDeps {
   models: Models
@@ -35,7 +38,14 @@ export interface EmbeddedDeps {
   silence?: number
   /** Steps of a turn. */
   steps?: number
+  /** What people allowed beyond once. */
+  allowed: AllowedFile
+  /** ms that a question of the model waits for an answer; an hour (spec/settlement.md §7.6). */
+  clarify?: number
 }
+
+/** ms after which a model's question is answered with its own judgement. */
+const CLARIFY = 3_600_000
 
 /**
  * The agent that needs no other software (spec/agents.md §1): our loop over a model endpoint, with the workspace tools. Its history is the context that
@@ -74,7 +84,7 @@ async function offers(models: Models, profile: ProfileContext): Promise<ModelOff
 }
 
 /** One live turn. */
-interface Live { abort: AbortController; reason: 'person' | 'server' | 'delete' | 'store_failed' | null; questions: Map<string, (choice: 'once' | 'deny' | 'stopped') => void>; ended: Promise<void> }
+interface Live { abort: AbortController; reason: 'person' | 'server' | 'delete' | 'store_failed' | null; waiting: Waiting; words: Words; ended: Promise<void> }
 
 function openSession(deps: EmbeddedDeps, provider: Provider, tools: Tool[], opening: Opening, sink: Sink, closed: () => void): AgentSession {
   let live: Live | null = null
@@ -83,20 +93,39 @@ function openSession(deps: EmbeddedDeps, provider: Provider, tools: Tool[], open
   const turn = async (input: TurnInput): Promise<TurnEnd> => {
     if (live) return { outcome: 'failed', problem: { code: 'error', words: 'Another turn of this chat is still running.' } }
     let done = (): void => undefined
-    const now: Live = { abort: new AbortController(), reason: null, questions: new Map(), ended: new Promise((resolve) => (done = resolve)) }
+    const now: Live = { abort: new AbortController(), reason: null, waiting: new Waiting(deps.timers), words: new Words(), ended: new Promise((resolve) => (done = resolve)) }
     live = now
     const emit = async (event: AgentEvent): Promise<void> => void (await sink(event))
-    const ask = async (call: string, request: ApprovalRequest): Promise<'once' | 'deny' | 'stopped'> => {
-      if (now.abort.signal.aborted) return 'stopped'
-      const question = `${input.run}:${++asked}`
-      const answer = new Promise<'once' | 'deny' | 'stopped'>((resolve) => now.questions.set(question, resolve))
-      await emit({ type: 'question.raised', question, call, request })
-      const choice = await answer
-      now.questions.delete(question)
-      return choice
+    const who = { profile: opening.profile.name, session: opening.session }
+    const io: TurnIo = {
+      emit,
+      signal: now.abort.signal,
+      words: now.words,
+      ask: async (call, request) => {
+        const question = `${input.run}:${++asked}`
+        const said = now.waiting.wait(question, 'choice', request.choices.map((choice) => choice.id))
+        if (!now.abort.signal.aborted) await emit({ type: 'question.raised', question, call, request })
+        const answer = await said
+        return answer.kind === 'choice' ? answer.choice : 'stopped'
+      },
+      clarify: async (request, raised) => {
+        const question = `${input.run}:${++asked}`
+        const ms = deps.clarify ?? CLARIFY
+        const said = now.waiting.wait(question, 'words', [], ms)
+        await emit({ type: 'clarify.raised', question, request: { ...request, deadline: deps.timers.now() + ms } })
+        await raised()
+        const answer = await said
+        if (answer.kind === 'over') await emit({ type: 'question.withdrawn', question, why: 'expired' })
+        return answer.kind === 'words' ? { words: answer.words } : answer.kind === 'over' ? { words: null } : 'stopped'
+      },
+      allowed: async (deed) => allows(await deps.allowed.list(), who, deed),
+      keepAllowed: async (choice, deed) => {
+        const allowance = allowanceOf(choice, who, deed, deps.timers.now())
+        if (allowance) await deps.allowed.add(allowance)
+      },
     }
     try {
-      const end = await begin(deps, provider, tools, opening, input, { emit, ask, signal: now.abort.signal })
+      const end = await begin(deps, provider, tools, opening, input, io)
       return now.reason === 'server' || now.reason === 'store_failed' ? { ...end, outcome: 'interrupted' } : end
     } catch (error) {
       return { outcome: 'failed', problem: { code: 'error', words: (error as Error).message.slice(0, 1200) } }
@@ -109,19 +138,23 @@ function openSession(deps: EmbeddedDeps, provider: Provider, tools: Tool[], open
     if (!live) return
     live.reason ??= reason
     live.abort.abort()
-    for (const answer of live.questions.values()) answer('stopped')
+    live.waiting.stop()
   }
   const decide = async (question: string, choice: string): Promise<Delivery> => {
     if (!live) return { state: 'refused', code: 'not_running' }
-    const answer = live.questions.get(question)
-    if (!answer || live.abort.signal.aborted) return { state: 'refused', code: 'question_gone' }
-    if (choice !== 'once' && choice !== 'deny') return { state: 'refused', code: 'unsupported' }
-    live.questions.delete(question)
-    answer(choice)
+    return delivered(live.abort.signal.aborted ? 'gone' : live.waiting.choose(question, choice))
+  }
+  const answer = async (question: string, text: string): Promise<Delivery> => {
+    if (!live) return { state: 'refused', code: 'not_running' }
+    return delivered(live.abort.signal.aborted ? 'gone' : live.waiting.answer(question, text))
+  }
+  const steer = async (id: string, text: string): Promise<Delivery> => {
+    if (!live || live.abort.signal.aborted) return { state: 'refused', code: 'not_running' }
+    live.words.put(id, text)
     return { state: 'delivered' }
   }
   return {
-    turn, decide, stop,
+    turn, decide, answer, steer, stop,
     close: async () => {
       const last = live?.ended
       await stop('server')
@@ -131,10 +164,14 @@ function openSession(deps: EmbeddedDeps, provider: Provider, tools: Tool[], open
   }
 }
 
-async function begin(
-  deps: EmbeddedDeps, provider: Provider, tools: Tool[], opening: Opening, input: TurnInput,
-  io: { emit(event: AgentEvent): Promise<void>; ask(call: string, request: ApprovalRequest): Promise<'once' | 'deny' | 'stopped'>; signal: AbortSignal },
-): Promise<TurnEnd> {
+function delivered(how: 'taken' | 'gone' | 'not_offered'): Delivery {
+  if (how === 'taken') return { state: 'delivered' }
+  return { state: 'refused', code: how === 'gone' ? 'question_gone' : 'unsupported' }
+}
+
+type TurnIo = LoopInput['io'] & { words: Words }
+
+async function begin(deps: EmbeddedDeps, provider: Provider, tools: Tool[], opening: Opening, input: TurnInput, io: TurnIo): Promise<TurnEnd> {
   const keep = (messages: Message[]): Promise<void> => io.emit({ type: 'context', messages })
   const stored = fromStored(await opening.context())
   // Of an earlier attempt at this turn only the person's message may stand.
@@ -156,7 +193,7 @@ async function begin(
 
   const used = new Set(stored.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []).map((call) => call.id) : [])))
   return await runLoop({
-    provider, endpoint, tools, history, io, keep, steps: deps.steps,
+    provider, endpoint, tools, history, io, keep, words: io.words, steps: deps.steps,
     scope: { area: { root, closed: await closedPlaces(opening.profile.home, deps.closed ?? []) }, session: opening.session, run: input.run },
     system: systemPrompt({ root, tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })), today: new Date(deps.timers.now()).toISOString().slice(0, 10) }),
     callId: (given, step) => {

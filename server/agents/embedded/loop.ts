@@ -10,8 +10,12 @@ import type { Reply } from './reply'
 import { type CallIo, NOT_RUN, runCall } from './step'
 import type { Tool, ToolScope } from './tools/tool'
 import { addUsage } from './usage'
+import type { Words } from './words'
 
-/** Steps of one turn, a call of the model each. At the limit the turn ends as completed, with the reason `limit`. */
+/**
+ * Steps of one turn, a call of the model each. At the limit the model is asked once for closing words: with them the turn ends as completed, with the reason `limit`,
+ * without as failed (spec/settlement.md, cases 52 and 53).
+ */
 export const MOST_STEPS = 50
 
 export interface LoopInput {
@@ -25,6 +29,8 @@ export interface LoopInput {
   io: Omit<CallIo, 'opened'>
   /** Keeps messages with the turn. */
   keep(messages: Message[]): Promise<void>
+  /** Words that the person sends meanwhile. */
+  words: Words
   /** Ids of calls are unique in their turn, whatever the provider does. */
   callId(given: string, step: number): string
   steps?: number
@@ -43,36 +49,57 @@ export async function runLoop(input: LoopInput): Promise<TurnEnd> {
   let skipped = 0
   const ended = (end: Omit<TurnEnd, 'usage'>): TurnEnd => ({ ...end, ...(Object.keys(usage).length > 0 && { usage }) })
 
-  for (let step = 1; step <= (input.steps ?? MOST_STEPS); step++) {
+  const most = input.steps ?? MOST_STEPS
+  const seen = (): Promise<void> => input.words.seen(io.emit, keep)
+
+  for (let step = 1; step <= most + 1; step++) {
     if (io.signal.aborted) return ended({ outcome: 'cancelled' })
     if (step > 1) await io.emit({ type: 'segment' })
+    const last = step > most
+    const added = input.words.take()
+    const messages = wellFormed([...history, ...added, ...(last ? [{ role: 'user' as const, text: closing(most) }] : [])])
     const { reply, end } = await provider.ask(
-      endpoint, { system: input.system, messages: wellFormed(history), tools: offers },
-      // An empty delta shows nothing and is a sign of life to the watchdog of `runs/`.
-      (told) => io.emit(told.kind === 'reasoning' ? { type: 'reasoning', delta: told.delta } : { type: 'text', delta: told.kind === 'text' ? told.delta : '' }), io.signal,
+      endpoint, { system: input.system, messages, tools: offers },
+      async (told) => {
+        // An empty delta shows nothing and is a sign of life to the watchdog of `runs/`.
+        await io.emit(told.kind === 'reasoning' ? { type: 'reasoning', delta: told.delta } : { type: 'text', delta: told.kind === 'text' ? told.delta : '' })
+        if (told.kind !== 'alive') await seen()
+      },
+      io.signal,
     )
+    history.push(...added)
     if (reply.usage) {
       usage = addUsage(usage, reply.usage, endpoint.contextSize)
       await io.emit({ type: 'usage', usage })
     }
     if (reply.skipped > 0 && skipped === 0) await io.emit({ type: 'notice', code: 'provider_chunks_skipped', params: { n: reply.skipped }, words: `${reply.skipped} pieces of the answer could not be read and were left out.` })
     skipped += reply.skipped
-    if (end.state !== 'whole' || reply.calls.length === 0) {
+    if (end.state !== 'whole' || reply.calls.length === 0 || last) {
+      if (end.state === 'whole') await seen()
       if (reply.text.trim() !== '') await keep([message(reply, [])])
       if (end.state === 'stopped') return ended({ outcome: 'cancelled' })
       if (end.state === 'failed') return ended({ outcome: 'failed', problem: end.problem })
-      return ended(await lastStep(reply, step, io))
+      return ended(last ? atLimit(reply, most) : await lastStep(reply, step, io))
     }
     const calls = reply.calls.map((call) => ({ ...call, id: input.callId(call.id, step) }))
     unreadable = calls.every((call) => call.broken) ? unreadable + 1 : 0
-    await runCalls(input, history, message(reply, calls), calls)
+    await runCalls(input, history, message(reply, calls), calls, seen)
     if (unreadable > 1) return ended({ outcome: 'failed', problem: { code: 'provider_garbled', words: 'The model called tools twice in a way that cannot be read; nothing was run.' } })
   }
-  if (io.signal.aborted) return ended({ outcome: 'cancelled' })
-  return ended({ outcome: 'completed', reason: 'limit' })
+  return ended({ outcome: 'cancelled' })
 }
 
-async function runCalls(input: LoopInput, history: Message[], said: AssistantMessage, calls: WholeCall[]): Promise<void> {
+/** What the model is told at the limit; it is kept nowhere. */
+function closing(steps: number): string {
+  return `This turn has reached its limit of ${steps} steps, and no further tool call will be run. Say now, in words, what you found and did, and what is left.`
+}
+
+function atLimit(reply: Reply, steps: number): Omit<TurnEnd, 'usage'> {
+  if (reply.text.trim() !== '') return { outcome: 'completed', reason: 'limit' }
+  return { outcome: 'failed', problem: { code: 'tool_limit_reached', words: `The turn reached its limit of ${steps} steps without an answer.` } }
+}
+
+async function runCalls(input: LoopInput, history: Message[], said: AssistantMessage, calls: WholeCall[], seen: () => Promise<void>): Promise<void> {
   history.push(said)
   let opened = false
   for (const call of calls) {
@@ -82,8 +109,10 @@ async function runCalls(input: LoopInput, history: Message[], said: AssistantMes
           ...input.io,
           // The message is kept when the first row that it caused stands, and before anything of it is done.
           opened: async () => {
-            if (!opened) await input.keep([said])
+            if (opened) return
             opened = true
+            await seen()
+            await input.keep([said])
           },
         })
     history.push(result)

@@ -33,7 +33,8 @@ function isCall(value: unknown): value is ModelCall {
 
 /**
  * The same history in a form that strict providers take: it begins with a user message; user messages that stand together are one; each call
- * has exactly one result, the first that came after it, right behind it; no result without a call; no empty list of calls; no assistant message without content.
+ * has exactly one result, the first that came after it, right behind it; no result without a call; no empty list of calls; no assistant message without content;
+ * roles alternate, where results count as the other side's (spec/settlement.md §1.6). Nothing that a person said is left out.
  */
 export function wellFormed(history: readonly Message[]): Message[] {
   const results = new Map<string, { at: number; message: ToolMessage }[]>()
@@ -54,7 +55,10 @@ export function wellFormed(history: readonly Message[]): Message[] {
       out[out.length - 1] = { ...last, text: joined(last.text, m.text) }
       continue
     }
-    out.push({ role: 'assistant', text: m.text, reasoning: m.reasoning, signature: m.signature, ...(calls.length > 0 && { calls }) })
+    // A half answer before tools, such as one that broke off.
+    const half = last.role === 'assistant' && last.calls === undefined ? last.text : ''
+    if (last.role === 'assistant' && last.calls === undefined) out.pop()
+    out.push({ role: 'assistant', text: joined(half, m.text), reasoning: m.reasoning, signature: m.signature, ...(calls.length > 0 && { calls }) })
     for (const call of calls) out.push(results.get(call.id)?.find((result) => result.at > at)?.message ?? { role: 'tool', call: call.id, name: call.name, result: LOST_RESULT, failed: true })
   }
   return out

@@ -1,3 +1,4 @@
+import { askPerson } from './ask-person'
 import type { ChildDeps } from './child'
 import { list } from './list'
 import { patch } from './patch'
@@ -7,7 +8,7 @@ import { makeShell } from './shell'
 import type { Tool } from './tool'
 import { write } from './write'
 
-/** The workspace tools of the embedded agent, in the order in which a model is told of them. */
+/** The tools of the embedded agent, in the order in which a model is told of them. */
 export function makeTools(deps: ChildDeps): Tool[] {
-  return [list, read, search, write, patch, makeShell(deps)]
+  return [list, read, search, write, patch, makeShell(deps), askPerson]
 }

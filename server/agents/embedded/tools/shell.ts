@@ -10,12 +10,12 @@ const EVERY = 120
 
 const REASON = 'A command is not confined to the workspace: it can reach whatever this account can, files and network included.'
 
-/** Runs a command. Always asks. */
+/** Runs a command. Asks, unless exactly this one is allowed here. */
 export function makeShell(deps: ChildDeps): Tool {
   return {
     name: 'shell',
     verb: 'run',
-    description: 'Run a shell command in the workspace folder. The person is always asked first. There is no input and no terminal. Whatever is left running when the command ends is ended.',
+    description: 'Run a shell command in the workspace folder. The person is asked first. There is no input and no terminal. Whatever is left running when the command ends is ended.',
     parameters: schema({ command: { type: 'string' }, timeout: { type: 'integer', description: 'Seconds until it is ended, at most 3600. Default 600.' } }, ['command']),
     target: (args) => shown(args, 'command'),
     prepare: async (args, { area, session, run }) => {
@@ -25,7 +25,7 @@ export function makeShell(deps: ChildDeps): Tool {
       if (command.length > 65_536) throw new ToolFault('The command is too long. Write a script first.')
       const limit = numberArg(args, 'timeout', 600, 1, 3600) * 1000
       return {
-        ask: { action: 'Run a command', command, cwd: area.root, reason: REASON, risk: 'high' },
+        ask: { action: 'Run a command', command, cwd: area.root, reason: REASON, risk: 'high', deed: { tool: 'shell', command, cwd: area.root } },
         run: async ({ signal, show }) => {
           const tail = makeTail(RESULT)
           let due: (() => void) | null = null

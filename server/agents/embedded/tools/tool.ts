@@ -1,5 +1,7 @@
 import type { ApprovalRequest } from '../../../contract/approvals'
+import type { ClarifyRequest } from '../../../contract/questions'
 import type { ToolLocation, ToolVerb } from '../../../contract/rows'
+import type { Deed } from '../allowance'
 import type { Area } from './area'
 
 /** Longest result that a model is given, UTF-16 units. */
@@ -29,18 +31,25 @@ export interface Tool {
   parameters: Record<string, unknown>
   /** What it acts on, from arguments that may be anything. */
   target(args: Record<string, unknown>): string | undefined
+  /** Its calls are questions to the person: they get no step of their own. */
+  asks?: true
   /** Throws `ToolFault`. */
   prepare(args: Record<string, unknown>, scope: ToolScope): Promise<Prepared>
 }
 
-export interface Prepared {
+export type Prepared = Work | Question
+
+export interface Work {
   locations?: ToolLocation[]
   diff?: string
-  /** Present when a person must be asked. */
-  ask?: Pick<ApprovalRequest, 'action' | 'command' | 'diff' | 'reason' | 'risk' | 'cwd'>
+  /** Present when a person must be asked; `deed`: what can be allowed beyond once. */
+  ask?: Pick<ApprovalRequest, 'action' | 'command' | 'diff' | 'reason' | 'risk' | 'cwd'> & { deed?: Deed }
   /** Throws `ToolFault`. */
   run(io: ToolIo): Promise<ToolResult>
 }
+
+/** Nothing is done but asked. */
+export interface Question { clarify: ClarifyRequest }
 
 export interface ToolIo {
   signal: AbortSignal

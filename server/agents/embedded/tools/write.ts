@@ -2,7 +2,7 @@ import type { Area } from './area'
 import { placeFor, writeInside } from './confine'
 import { unifiedDiff } from './diff'
 import { readText } from './text-file'
-import { type Prepared, schema, shown, textArg, ToolFault, type Tool } from './tool'
+import { schema, shown, textArg, ToolFault, type Tool, type Work } from './tool'
 
 /** Longest file that is written, and longest diff that a person is asked to read, UTF-16 units. */
 export const MOST_TEXT = 512 * 1024
@@ -28,7 +28,7 @@ export const write: Tool = {
 export interface Change { area: Area; run: string; path: string; place: Awaited<ReturnType<typeof placeFor>>; before: string | null; after: string; mode: number | null }
 
 /** Asks with a diff; writes only what was shown, over what it was shown against. */
-export function change({ area, run, path, place, before, after, mode }: Change): Prepared {
+export function change({ area, run, path, place, before, after, mode }: Change): Work {
   if (after.length > MOST_TEXT) throw new ToolFault(`The content is longer than ${MOST_TEXT} characters.`)
   if (before === after) return { run: async () => ({ state: 'done', result: `${path} has this content already.` }) }
   const diff = unifiedDiff(place.relative, before, after)
@@ -37,7 +37,7 @@ export function change({ area, run, path, place, before, after, mode }: Change):
   return {
     diff,
     locations: [{ path: place.relative }],
-    ask: { action: before === null ? `Create ${place.relative} (${size.added} lines)` : `Change ${place.relative} (+${size.added} −${size.removed})`, diff, cwd: area.root, risk: 'low' },
+    ask: { action: before === null ? `Create ${place.relative} (${size.added} lines)` : `Change ${place.relative} (+${size.added} −${size.removed})`, diff, cwd: area.root, risk: 'low', deed: { tool: 'write', folder: area.root, cwd: area.root } },
     run: async () => {
       const now = await placeFor(area, path)
       const there = now.exists ? (await readText(area, path, MOST_TEXT * 4)).text : null

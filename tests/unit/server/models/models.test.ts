@@ -34,7 +34,7 @@ describe('connections and models', () => {
     rmSync(folder, { recursive: true, force: true })
   })
   const make = (local: LocalCandidate[] = []) => {
-    const models = makeModels({ kept: makeKept(join(folder, 'state')), local, now: () => now })
+    const models = makeModels({ kept: makeKept(join(folder, 'state')), local, localWait: 15_000, now: () => now })
     opened.push(models)
     return models
   }

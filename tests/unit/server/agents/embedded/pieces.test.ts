@@ -125,7 +125,8 @@ describe('a history for strict providers', () => {
         made.forEach((m, i) => {
           if (m.role === 'tool') return expect(m.call).toBe(owed.shift())
           expect(owed).toEqual([])
-          if (m.role === 'user') return expect(made[i - 1]?.role).not.toBe('user')
+          expect(made[i - 1]?.role).not.toBe(m.role)
+          if (m.role === 'user') return
           expect(m.calls?.length).not.toBe(0)
           expect(m.text !== '' || m.calls !== undefined).toBe(true)
           owed.push(...(m.calls ?? []).map((c) => c.id))
@@ -135,6 +136,21 @@ describe('a history for strict providers', () => {
       }),
       2000,
     )
+  })
+
+  it('case 90: keeps what a person said, between two answers, before another message and at the end', () => {
+    const user = (text: string): Message => ({ role: 'user', text })
+    const said = (text: string): Message => ({ role: 'assistant', text })
+    expect(wellFormed([user('a'), said('b'), user('c'), said('d')])).toEqual([user('a'), said('b'), user('c'), said('d')])
+    expect(wellFormed([user('a'), said('b'), user('broke off'), user('and now')])).toEqual([user('a'), said('b'), user('broke off\n\nand now')])
+    expect(wellFormed([user('a'), said('b'), user('last')]).at(-1)).toEqual(user('last'))
+  })
+
+  it('joins a half answer that broke off with what its retry called', () => {
+    const call = { id: 'c', name: 'read', args: '{}' }
+    expect(wellFormed([{ role: 'user', text: 'a' }, { role: 'assistant', text: 'Half' }, { role: 'assistant', text: '', calls: [call] }])).toMatchObject([
+      { role: 'user' }, { role: 'assistant', text: 'Half', calls: [call] }, { role: 'tool', call: 'c', failed: true },
+    ])
   })
 
   it('never gives a call what came before it', () => {

@@ -162,6 +162,7 @@ export class Asking {
     if (choice) this.p.onAuto(question, choice, committed)
     const due = dueOf(question.handles)
     if (due < Infinity) this.#at(due - this.p.timers.monotonic(), () => this.#lapse(question))
+    if (question.nameless) this.#look()
     return committed
   }
 

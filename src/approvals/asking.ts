@@ -32,7 +32,7 @@ export interface Asking {
 }
 
 /** Elements of the card as they stand: what takes the focus, and what a key may be meant for. */
-export interface CardElements { card?: HTMLElement; first?: HTMLElement; open?: HTMLElement }
+export interface CardElements { card?: HTMLElement; first?: HTMLElement; own?: HTMLElement; open?: HTMLElement }
 
 export function waits(question: OpenQuestion): boolean {
   return question.kind === 'approval' && question.asked.waits === true
@@ -145,8 +145,11 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
     },
     number: (n) => {
       const question = current()
-      const text = question?.kind === 'clarify' ? question.asked.choices[n - 1] : undefined
-      if (question?.kind === 'clarify' && text !== undefined) reply(question.asked, text)
+      if (question?.kind !== 'clarify') return
+      const { choices } = question.asked
+      // The one after the last is that of words of one's own.
+      if (n === choices.length + 1) elements.own?.focus()
+      else if (choices[n - 1] !== undefined) reply(question.asked, choices[n - 1]!)
     },
     fold: () => fold(true),
   })

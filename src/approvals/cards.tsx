@@ -54,6 +54,7 @@ export function Questions(props: QuestionsProps) {
           <Show when={currentId()} keyed>
             {(_id) => {
               delete elements.first
+              delete elements.own
               return (
                 <Switch>
                   <Match when={ofKind(question(), 'approval')}>
@@ -89,6 +90,7 @@ export function Questions(props: QuestionsProps) {
                         reply={(text) => asking.reply(untrack(one).asked, text)}
                         prose={props.prose}
                         firstRef={firstRef}
+                        ownRef={(element) => (elements.own = element)}
                         state={state}
                       />
                     )}

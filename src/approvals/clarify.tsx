@@ -22,6 +22,8 @@ export interface ClarifyProps {
   reply: (text: string) => void
   prose: (into: HTMLElement, text: string) => void
   firstRef: (element: HTMLElement) => void
+  /** The field for words of one's own. */
+  ownRef: (element: HTMLElement) => void
   state: (failed: string | null) => JSX.Element
 }
 
@@ -29,7 +31,6 @@ export interface ClarifyProps {
 export function ClarifyQuestion(props: ClarifyProps) {
   const label = createUniqueId()
   let words!: HTMLDivElement
-  let field: HTMLTextAreaElement | undefined
   const free = () => takesWords(props.question)
   const own = () => props.phase.at === 'sending' && !props.question.choices.includes(props.phase.choice ?? '')
   const submit = () => {
@@ -41,59 +42,60 @@ export function ClarifyQuestion(props: ClarifyProps) {
     <>
       <div class="in">
         <div ref={words} class="tx-md asks" id={`${props.id}-w`} dir="auto" />
-        <Show when={props.question.choices.length > 0}>
-          <div class="opts" role="group" aria-label={t('clarify.choices')}>
-            <For each={props.question.choices}>
-              {(choice, index) => (
-                <button
-                  ref={(element) => {
-                    if (index() === 0) props.firstRef(element)
-                  }}
-                  type="button"
-                  class="opt"
-                  classList={{ busy: props.phase.at === 'sending' && props.phase.choice === choice }}
-                  aria-disabled={props.off ? 'true' : undefined}
-                  onClick={() => props.reply(choice)}
-                >
-                  <span class="grow" dir="auto">
-                    {head(choice)}
-                    <Show when={rest(choice)}>{(more) => <span class="m3">{more()}</span>}</Show>
-                  </span>
-                  <Show when={index() < 9 && !props.fingers}>
-                    <kbd aria-hidden="true">{index() + 1}</kbd>
-                  </Show>
-                </button>
-              )}
-            </For>
-          </div>
-        </Show>
-        <Show when={free()}>
-          <div>
-            <label class="sr" for={label}>
-              {t('clarify.own')}
-            </label>
-            <div class="f own">
-              <textarea
+        <div class="opts" role="group" aria-label={t('clarify.choices')}>
+          <For each={props.question.choices}>
+            {(choice, index) => (
+              <button
                 ref={(element) => {
-                  field = element
-                  if (props.question.choices.length === 0) props.firstRef(element)
+                  if (index() === 0) props.firstRef(element)
                 }}
-                id={label}
-                rows={1}
-                dir="auto"
-                placeholder={props.question.choices.length > 0 ? t('clarify.other') : t('clarify.own')}
-                value={props.text}
-                enterkeyhint={props.fingers ? 'enter' : 'send'}
-                onInput={(input) => props.onType(input.currentTarget.value)}
-                onKeyDown={(key) => {
-                  if (!answers(key, props.fingers)) return
-                  key.preventDefault()
-                  submit()
-                }}
-              />
+                type="button"
+                class="opt"
+                classList={{ busy: props.phase.at === 'sending' && props.phase.choice === choice }}
+                aria-disabled={props.off ? 'true' : undefined}
+                onClick={() => props.reply(choice)}
+              >
+                <span class="grow" dir="auto">
+                  {head(choice)}
+                  <Show when={rest(choice)}>{(more) => <span class="m3">{more()}</span>}</Show>
+                </span>
+                <Show when={index() < 9 && !props.fingers}>
+                  <kbd aria-hidden="true">{index() + 1}</kbd>
+                </Show>
+              </button>
+            )}
+          </For>
+          <Show when={free()}>
+            <div>
+              <label class="sr" for={label}>
+                {t('clarify.own')}
+              </label>
+              <div class="f own">
+                <textarea
+                  ref={(element) => {
+                    if (props.question.choices.length === 0) props.firstRef(element)
+                    props.ownRef(element)
+                  }}
+                  id={label}
+                  rows={1}
+                  dir="auto"
+                  placeholder={props.question.choices.length > 0 ? t('clarify.other') : t('clarify.own')}
+                  value={props.text}
+                  enterkeyhint={props.fingers ? 'enter' : 'send'}
+                  onInput={(input) => props.onType(input.currentTarget.value)}
+                  onKeyDown={(key) => {
+                    if (!answers(key, props.fingers)) return
+                    key.preventDefault()
+                    submit()
+                  }}
+                />
+                <Show when={props.question.choices.length > 0 && props.question.choices.length < 9 && !props.fingers}>
+                  <kbd aria-hidden="true">{props.question.choices.length + 1}</kbd>
+                </Show>
+              </div>
             </div>
-          </div>
-        </Show>
+          </Show>
+        </div>
         <Show when={props.question.deadline}>
           {(deadline) => (
             <dl>
@@ -110,10 +112,7 @@ export function ClarifyQuestion(props: ClarifyProps) {
             disabled={props.off || props.text.trim() === ''}
             busy={own()}
             name={props.text.trim() === '' ? `${t('clarify.send')}. ${t('clarify.empty')}` : undefined}
-            onPress={() => {
-              submit()
-              field?.focus()
-            }}
+            onPress={submit}
           >
             {t('clarify.send')}
             <Show when={!props.fingers && !own()}>

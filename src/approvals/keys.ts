@@ -29,6 +29,8 @@ export function listenForAnswers(keys: AnswerKeys): void {
         key.preventDefault()
         keys.allow()
       } else if (plain && /^[1-9]$/.test(key.key) && !isText(key.target)) {
+        // A digit that opens a field must not stand in it.
+        key.preventDefault()
         keys.number(Number(key.key))
       }
     }

@@ -36,6 +36,7 @@ export function Permission(props: PermissionProps) {
   const [sure, setSure] = createSignal<Choice | null>(null)
   let more!: HTMLButtonElement
   let back: HTMLButtonElement | undefined
+  let meaning: HTMLDivElement | undefined
   const of = (...kinds: Choice['kind'][]) => props.request.choices.filter((choice) => kinds.includes(choice.kind))
   const once = () => of('once')
   const session = () => of('session')
@@ -45,7 +46,11 @@ export function Permission(props: PermissionProps) {
   const confirm = (choice: Choice | null) => {
     setSure(choice)
     props.onConfirm(choice)
-    if (choice) queueMicrotask(() => back?.focus({ preventScroll: true }))
+    if (!choice) return
+    queueMicrotask(() => {
+      back?.focus({ preventScroll: true })
+      meaning?.scrollIntoView({ block: 'nearest' })
+    })
   }
   const press = (choice: Choice) => (choice.kind === 'always' || choice.kind === 'deny_always' ? confirm(choice) : props.choose(choice))
   // Another request, or one that is asked again, begins with its first step.
@@ -101,7 +106,7 @@ export function Permission(props: PermissionProps) {
         <Facts request={props.request} session={session()} skew={props.skew} />
         <Show when={sure()} keyed>
           {(choice) => (
-            <div class="sure" role="group" aria-labelledby={`${props.id}-s`}>
+            <div ref={(element) => (meaning = element)} class="sure" role="group" aria-labelledby={`${props.id}-s`}>
               <b id={`${props.id}-s`}>{choice.label?.trim() || t(`ask.sure.${choice.kind as 'always' | 'deny_always'}`)}</b>
               <p dir="auto">{consequenceOf(choice)}</p>
             </div>

@@ -101,6 +101,7 @@ export function StepEnd(props: { row: Row; elapsed: number | undefined }) {
           )}
         </Match>
         <Match when={lines()}>{lines()}</Match>
+        <Match when={props.row.kind === 'plan'}>{null}</Match>
         <Match when={props.row.duration !== undefined}>{duration(props.row.duration!)}</Match>
         <Match when={props.elapsed !== undefined}>{duration(Math.max(1000, props.elapsed!))}</Match>
       </Switch>

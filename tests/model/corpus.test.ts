@@ -1,20 +1,51 @@
-import { copyFileSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { EventType } from '../../server/contract/events'
 import { emptyTranscript, fold, merge } from '../../server/contract/fold'
 import { attentionOf, entryOf } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
 import { openBare } from '../../server/store/driver'
+import { MIGRATIONS } from '../../server/store/schema'
 import type { Store } from '../../server/store/port'
 import { checkInvariants } from '../support/invariants'
-import { CORPUS, recordedLogs } from '../support/corpus'
+import { CORPUS, recordedLogs, recordingOf } from '../support/corpus'
+import { playChats } from '../support/corpus-chats'
 import { runsRig } from '../support/runs-rig'
 import { startInline } from '../support/store-inline'
 import { freshFolder, openTestStore } from '../support/store-thread'
 
 const logs = recordedLogs()
 
+/** Every kind of event that this version writes. */
+const TYPES = Object.keys({
+  'session.created': 1, 'agent.bound': 1, 'session.changed': 1, 'turn.admitted': 1, 'run.started': 1, 'run.bound': 1, 'row.opened': 1, 'row.grew': 1, 'row.cut': 1, 'row.changed': 1, 'row.closed': 1,
+  'approval.raised': 1, 'approval.decided': 1, 'approval.retired': 1, 'clarify.raised': 1, 'clarify.answered': 1, 'clarify.retired': 1, 'secret.raised': 1, 'secret.answered': 1, 'secret.retired': 1,
+  'steer.accepted': 1, 'steer.delivered': 1, 'steer.returned': 1, 'plan.replaced': 1, 'queue.added': 1, 'queue.changed': 1, 'queue.moved': 1, 'queue.combined': 1, 'queue.removed': 1, 'queue.taken': 1,
+  'usage.reported': 1, 'run.stopping': 1, 'run.settled': 1, 'rows.retracted': 1, 'session.deleted': 1,
+} satisfies Record<EventType, 1>)
+
+const typesOf = (logs: readonly { events: readonly { type: string }[] }[]): string[] => [...new Set(logs.flatMap(({ events }) => events.map(({ type }) => type)))].sort()
+
+test('chats of today write every kind of event, and what they write folds to something sound', async () => {
+  const played = await playChats()
+  const folder = process.env.RECORD
+  if (folder) mkdirSync(folder, { recursive: true })
+  for (const { name, events } of played) {
+    const value = fold(emptyTranscript(), events)
+    expect(checkInvariants(value), name).toEqual([])
+    if (folder) writeFileSync(join(folder, `${name}.json`), recordingOf(MIGRATIONS.at(-1)!.to, events, value))
+  }
+  expect(typesOf(played)).toEqual([...TYPES].sort())
+})
+
 describe('recorded logs', () => {
+  test('are there for every schema of the store, and those of the newest hold every kind of event', () => {
+    const newest = MIGRATIONS.at(-1)!.to
+    expect(new Set(logs.map(({ schema }) => schema))).toEqual(new Set(MIGRATIONS.map(({ to }) => to)))
+    expect(typesOf(logs.filter(({ schema }) => schema === newest))).toEqual([...TYPES].sort())
+  })
+
   test.each(logs)('$name folds to what it folded to when it was written, in one go, in two, and event by event', ({ events, expected }) => {
     expect(fold(emptyTranscript(), events)).toEqual(expected)
     expect(checkInvariants(expected)).toEqual([])

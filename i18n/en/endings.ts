@@ -108,6 +108,7 @@ export default {
 
   'notice.other': 'Note from the agent',
   'notice.agent_paused': 'The agent is faster than the disk; it was paused for a moment.',
+  'notice.auto_approve_failed': 'The automatic yes did not reach the agent. It asks you instead.',
   'notice.provider_chunks_skipped': { one: '{n} piece of the answer could not be read and was left out.', other: '{n} pieces of the answer could not be read and were left out.' },
   'notice.answer_cut_length': 'The answer was cut: it reached the length that the model or its server allows.',
   'notice.answer_cut_filter': 'The provider ended the answer by its content filter.',

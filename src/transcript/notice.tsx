@@ -25,6 +25,7 @@ function known(row: NoticeRow): boolean {
 function wordsOf(row: NoticeRow): string {
   switch (row.notice.code) {
     case 'agent_paused': return t('notice.agent_paused')
+    case 'auto_approve_failed': return t('notice.auto_approve_failed')
     case 'provider_chunks_skipped': return t('notice.provider_chunks_skipped', { n: Number(row.notice.params?.n ?? 1) })
     case 'answer_cut_length': return t('notice.answer_cut_length')
     case 'answer_cut_filter': return t('notice.answer_cut_filter')

@@ -23,7 +23,7 @@ describe('a clarifying question', () => {
   it('is answered in the log before the agent hears of it, then its row is done', async () => {
     const { say, reply, model, turn, clarifies, rows, store } = await talking()
     await say(question('q'))
-    const [{ id }] = (await clarifies()) as [{ id: string }]
+    const { id } = (await clarifies())[0]!
     model.hold()
     const answered = reply('blue', id)
     await settle()

@@ -104,7 +104,7 @@ function leave(value: Transcript, touched: Touched): boolean {
   for (const id of value.rows.keys()) touched.removed.add(id)
   for (const id of value.turns.keys()) touched.removed.add(id)
   touched.head = true
-  touched.queue = value.queue.items.length > 0
+  touched.queue = value.queue !== EMPTY_QUEUE
   value.queue = EMPTY_QUEUE
   value.session = null
   value.deleted = true

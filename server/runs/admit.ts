@@ -5,7 +5,7 @@ import type { TurnSource } from '../contract/rows'
 import { lastRun } from '../contract/session'
 import type { AgentKind, AgentRef, ModelRef, SessionHead, Turn } from '../contract/session'
 import type { Mint } from '../contract/ids'
-import type { ContextItem, SessionState } from '../store/port'
+import type { SessionState } from '../store/port'
 import type { StartInput, Started } from './port'
 import type { Ledger } from './ledger'
 import { provisionalTitle } from './title'
@@ -33,17 +33,15 @@ export interface Admission {
   agent: AgentRef
   model: ModelRef | null
   /** The model that the chat uses from now on, where the request names one. */
-  choose?: ModelRef | null
+  choose?: ModelRef | null | undefined
   workspace: string
   /** The prompt; without one an earlier turn is tried again. */
-  text?: string
-  retry?: string
-  key?: string
+  text?: string | undefined
+  retry?: string | undefined
+  key?: string | undefined
   source: TurnSource
   /** The message of the queue that this is: it leaves the queue in the same append. */
   item?: string
-  /** Words of an answer that broke off and that the model's history does not hold yet. */
-  context?: ContextItem[]
   now: number
 }
 
@@ -123,4 +121,10 @@ export function resolved(agent: Agent, probe: Probe, head: SessionHead, chosen?:
 
 function sameModel(a: ModelRef, b: ModelRef | null): boolean {
   return b !== null && a.provider === b.provider && a.id === b.id
+}
+
+/** A change of the model that later turns use. */
+export function modelChange(head: SessionHead, model: ModelRef | null | undefined): Partial<Draft & { type: 'session.changed' }> {
+  if (model === undefined || JSON.stringify(model) === JSON.stringify(head.model)) return {}
+  return { model }
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Changes } from '../../server/contract/wire'
@@ -7,6 +7,7 @@ import type { FakeModel } from '../support/fake-model'
 import { productFolder, removeFolder, startProduct } from '../support/product'
 import type { Product } from '../support/product'
 import { call, eventually } from '../wire/api'
+import { alive, readOr } from './alive'
 
 let folder: string
 let model: FakeModel
@@ -36,7 +37,7 @@ async function workingShell(): Promise<{ session: string; run: string; pids: num
   await eventually('it asks', async () => (await call(server, 'GET /api/approval/pending', { session_id: session })).body.pending)
   await call(server, 'POST /api/approval/respond', { session_id: session, choice: 'once' })
   const pids = await eventually('the shell runs', () => {
-    const numbers = read(join(server.work, 'pids')).trim().split(' ').map(Number)
+    const numbers = readOr(join(server.work, 'pids')).trim().split(' ').map(Number)
     return numbers.length === 2 && numbers.every(alive) ? numbers : null
   })
   left = [...pids]
@@ -64,7 +65,7 @@ describe('a shell command that was running', () => {
     const { pids } = await workingShell()
     await product!.kill()
     process.kill(pids[0]!, 'SIGKILL')
-    await eventually('only the child is left', () => read(`/proc/${pids[0]}/stat`) === '' && alive(pids[1]!))
+    await eventually('only the child is left', () => readOr(`/proc/${pids[0]}/stat`) === '' && alive(pids[1]!))
     await start()
     await eventually('the child is gone, too', () => !alive(pids[1]!))
   })
@@ -80,21 +81,3 @@ describe('a shell command that was running', () => {
     expect(changes.rows.every((row) => row.state !== 'live')).toBe(true)
   })
 })
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-/** True for a process that runs; one that is dead and not yet waited for does not. */
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/^\d+ \(.*\) Z/.test(read(`/proc/${pid}/stat`))
-  } catch {
-    return false
-  }
-}

@@ -70,7 +70,7 @@ export class Witness {
     }
     for (const [approval, kind] of this.decided) count(`the answer to ${approval}`, of('approval.decided').filter((event) => event.approval === approval && event.kind === kind))
     for (const { run } of of('run.started')) count(`the outcome of ${run}`, of('run.settled').filter((event) => event.run === run))
-    for (const { key } of of('turn.admitted')) count(`the turn of key ${key}`, of('turn.admitted').filter((event) => event.key === key))
+    for (const { key } of of('turn.admitted')) if (key !== undefined) count(`the turn of key ${key}`, of('turn.admitted').filter((event) => event.key === key))
 
     const value = fold(emptyTranscript(), events)
     wrong.push(...checkInvariants(value))

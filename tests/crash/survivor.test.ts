@@ -1,0 +1,150 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Row } from '../../server/contract/rows'
+import type { Changes } from '../../server/contract/wire'
+import { productFolder, removeFolder, startProduct } from '../support/product'
+import type { Product } from '../support/product'
+import { call, eventually, newChat, say } from '../wire/api'
+import { alive, readOr } from './alive'
+import { Witness } from './witness'
+
+/** Where a turn stands when the server is killed. A word of the person makes those go on that ask nothing. */
+const STANDS = {
+  'before its first token': { script: '[[hear]][[say:The end.]]', text: '(heard: go) The end.', kept: '' },
+  'in text': { script: '[[say:Half an answer ]][[hear]][[say:and the rest.]]', text: 'Half an answer (heard: go) and the rest.', kept: 'Half an answer ' },
+  'in a tool': { script: '[[say:First. ]][[tool:build {"call":"b","verb":"run","open":true}]][[hear]][[end:b {"result":"built"}]][[say:Built.]]', text: 'First. (heard: go) Built.', kept: 'First. ' },
+  'in an approval': { script: '[[ask:make]][[say:Made.]]', text: 'Made.', kept: '' },
+  'in a clarifying question': { script: '[[say:Well. ]][[clarify:Which? | red | blue]]', text: 'Well. (answer: blue) ', kept: 'Well. ' },
+  'in a secret': { script: '[[sudo:To install]][[say:Over.]]', text: '(secret not given) Over.', kept: '' },
+} as const
+type Stand = keyof typeof STANDS
+const stands = Object.keys(STANDS) as Stand[]
+
+interface Told { session: string; run: string; witness: Witness }
+/** A server with one chat at each stand, killed and started again; `agent`: whether the scripted agent's own process is killed with it. */
+async function killed(agent: 'survives' | 'dies') {
+  const folder = productFolder()
+  const env = { TALARIA_SCRIPTED_AGENT: 'detached' }
+  const started = (): Promise<Product> => startProduct({ folder, args: ['--demo'], env })
+  const pid = (): number => Number((JSON.parse(readOr(join(folder, 'state/talaria/scripted/agent.json')) || '{}') as { pid?: number }).pid ?? 0)
+  const first = await started()
+  const chats = {} as Record<Stand, Told>
+  for (const stand of stands) {
+    const session = await newChat(first)
+    const witness = new Witness(session)
+    await witness.watch(first.url)
+    chats[stand] = { session, run: await say(first, session, STANDS[stand].script), witness }
+  }
+  const changes = async (server: Product, session: string): Promise<Changes> => (await call(server, 'GET /api/session/changes', { session_id: session })).body
+  for (const stand of stands) await eventually(`the turn stands ${stand}`, async () => standsThere(stand, await changes(first, chats[stand].session)))
+  const before = Object.fromEntries(await Promise.all(stands.map(async (stand) => [stand, await changes(first, chats[stand].session)]))) as Record<Stand, Changes>
+  const was = pid()
+  await first.kill()
+  if (agent === 'dies') {
+    process.kill(was, 'SIGKILL')
+    await eventually('the agent is dead', () => !alive(was))
+  }
+  const server = await started()
+  return { folder, server, chats, before, was, pid, changes: (session: string) => changes(server, session) }
+}
+
+function standsThere(stand: Stand, { rows, turns }: Changes): boolean {
+  if (!turns[0]?.runs[0]?.bound) return false
+  const open = rows.find((row) => openQuestion(row))
+  if (stand === 'before its first token') return true
+  if (stand === 'in text') return rows.some((row) => row.text === 'Half an answer ')
+  return stand === 'in a tool' ? rows.some((row) => row.kind === 'tool' && row.state === 'live') : open !== undefined
+}
+
+function openQuestion(row: Row): { id: string } | undefined {
+  const asked = row.kind === 'question' ? (row.approval ?? row.clarify ?? row.secret) : row.kind === 'tool' ? row.approval : undefined
+  return asked?.state === 'open' ? asked : undefined
+}
+
+const answerOf = ({ rows }: Changes): string => rows.filter((row) => row.kind === 'answer').map((row) => row.text).join('')
+
+describe.each(['survives', 'dies'] as const)('a server that is killed while its agent %s', (agent) => {
+  let rig: Awaited<ReturnType<typeof killed>>
+  beforeAll(async () => {
+    rig = await killed(agent)
+  })
+  afterAll(async () => {
+    await rig?.server.kill()
+    if (rig) removeFolder(rig.folder)
+  })
+
+  it.each(stands)('with a turn %s', async (stand) => {
+    const { session, run, witness } = rig.chats[stand]
+    const { text, kept } = STANDS[stand]
+    const now = (): Promise<Changes> => rig.changes(session)
+    // The run of the killed server is settled before anything else, with all that it had shown.
+    const back = await eventually('the run is settled', async () => ((await now()).turns[0]!.runs[0]!.state === 'settled' ? await now() : null))
+    expect(back.turns[0]!.runs[0]).toMatchObject({ id: run, outcome: 'interrupted', problem: { code: 'server_restarted' } })
+    expect(answerOf(back).startsWith(kept)).toBe(true)
+    expect(back.rows.filter((row) => row.kind === 'user')).toHaveLength(1)
+
+    if (agent === 'survives') {
+      const next = await eventually('the turn goes on', async () => (await now()).turns[0]!.runs[1])
+      expect(next).toMatchObject({ cause: 'reattached', attempt: 2 })
+      await goOn(stand, session, next.id)
+      const whole = await eventually('it ends', async () => ((await now()).turns[0]!.runs[1]!.state === 'settled' ? await now() : null))
+      expect(whole.turns).toHaveLength(1)
+      expect(whole.turns[0]!.runs).toMatchObject([{ outcome: 'interrupted' }, { outcome: 'completed' }])
+      expect(answerOf(whole)).toBe(text)
+      expect(whole.rows.filter((row) => row.kind === 'tool').map((row) => row.state)).toEqual(stand === 'in a tool' || stand === 'in an approval' ? ['done'] : [])
+    } else {
+      await eventually('the chat is free', async () => (await call(rig.server, 'GET /health', {})).body.active_runs === 0)
+      const over = await now()
+      expect(over.turns[0]!.runs).toHaveLength(1)
+      expect(over.rows.filter((row) => row.state === 'live' || openQuestion(row))).toEqual([])
+      expect(answerOf(over)).toBe(kept)
+      expect(over.rows.filter((row) => row.kind === 'tool').map((row) => row.state)).toEqual(stand === 'in a tool' || stand === 'in an approval' ? ['unknown'] : [])
+    }
+
+    const again = await say(rig.server, session, '[[say:The next turn works.]]')
+    await eventually('the next turn ends', async () => (await now()).turns.at(-1)!.runs.some((each) => each.id === again && each.outcome === 'completed'))
+    expect(answerOf(await now())).toMatch(/The next turn works\.$/)
+    await witness.verify(rig.server.url)
+    witness.close()
+  })
+
+  it('leaves no process behind when the next server ends', async () => {
+    const pid = rig.pid()
+    expect(agent === 'survives' ? pid === rig.was : pid !== rig.was && !alive(rig.was)).toBe(true)
+    expect(alive(pid)).toBe(true)
+    expect(await rig.server.end()).toBe(0)
+    await eventually('the agent has ended', () => !alive(pid))
+  })
+
+  /** The question that was open is there again under a new id, and takes an answer; a secret is not asked again. */
+  async function goOn(stand: Stand, session: string, run: string): Promise<void> {
+    const asked = openQuestion(rig.before[stand].rows.find((row) => openQuestion(row)) ?? ({} as Row))
+    const again = async (): Promise<string> =>
+      eventually('it is asked again', async () => (await rig.changes(session)).rows.map(openQuestion).find((question) => question !== undefined)?.id)
+    switch (stand) {
+      case 'before its first token':
+      case 'in text':
+      case 'in a tool': {
+        const { body } = await call(rig.server, 'POST /api/chat/steer', { session_id: session, text: 'go' })
+        expect(body).toMatchObject({ accepted: true, stream_id: run })
+        return
+      }
+      case 'in an approval': {
+        const id = await again()
+        expect(id).not.toBe(asked!.id)
+        expect((await call(rig.server, 'POST /api/approval/respond', { session_id: session, approval_id: asked!.id, choice: 'deny' })).body).not.toMatchObject({ ok: true, choice: 'deny' })
+        expect((await call(rig.server, 'POST /api/approval/respond', { session_id: session, approval_id: id, choice: 'once' })).status).toBe(200)
+        return
+      }
+      case 'in a clarifying question': {
+        const id = await again()
+        expect(id).not.toBe(asked!.id)
+        expect((await call(rig.server, 'POST /api/clarify/respond', { session_id: session, clarify_id: asked!.id, response: 'red' })).status).toBe(409)
+        expect((await call(rig.server, 'POST /api/clarify/respond', { session_id: session, clarify_id: id, response: 'blue' })).status).toBe(200)
+        return
+      }
+      case 'in a secret':
+        expect((await call(rig.server, 'POST /api/secret/respond', { session_id: session, secret_id: asked!.id, value: 'hunter2' })).status).toBe(409)
+    }
+  }
+})

@@ -22,7 +22,9 @@ export function settle(run: LiveRun, end: TurnEnd): Promise<void> {
   const closed = run.journal.close(judged.outcome)
   const { context, finalRow, firstToken, total } = closed
   const usage = end.usage ?? closed.usage
-  drafts.push(...closed.drafts, {
+  // Who is asked is let go first (settlement.md §7.4).
+  drafts.unshift(...closed.drafts)
+  drafts.push({
     type: 'run.settled', run: run.id, turn: run.turn, outcome: judged.outcome, timings: { total, ...(firstToken === undefined ? {} : { firstToken }) },
     ...(judged.reason === undefined ? {} : { reason: judged.reason }),
     ...(judged.problem ? { problem: bounded(judged.problem) } : {}),

@@ -4,6 +4,7 @@ import { settle } from '../../../support/fake-timers'
 import { runsRig, testProfile } from '../../../support/runs-rig'
 import type { Approval } from '../../../../server/contract/approvals'
 import { codeOf } from './code-of'
+import { talking } from './talking'
 
 async function asking(command?: string) {
   const puppet = new Puppet()
@@ -185,5 +186,177 @@ describe('a question', () => {
     await settle()
     expect(puppet.turn.decisions).toEqual([])
     expect(puppet.turn.stops).toEqual(['person'])
+  })
+})
+
+describe('answers to questions', () => {
+  const EVERY: Approval['choices'] = [{ id: 'c1', kind: 'once' }, { id: 'c2', kind: 'session' }, { id: 'c3', kind: 'always' }, { id: 'c4', kind: 'deny' }, { id: 'c5', kind: 'deny_always' }, { id: 'c6', kind: 'once' }]
+  const question = (name: string, choices = EVERY, call?: string) => ({ type: 'question.raised' as const, question: name, request: { ...request(name), choices }, ...(call === undefined ? {} : { call }) })
+
+  it('name each choice by its id or by its kind, the first offered of that kind', async () => {
+    for (const [said, told, kind, state] of [
+      ['c1', 'c1', 'once', 'done'], ['c6', 'c6', 'once', 'done'], ['once', 'c1', 'once', 'done'], ['session', 'c2', 'session', 'done'], ['always', 'c3', 'always', 'done'], ['c3', 'c3', 'always', 'done'],
+      ['deny', 'c4', 'deny', 'denied'], ['deny_always', 'c5', 'deny_always', 'denied'], ['c5', 'c5', 'deny_always', 'denied'],
+    ] as const) {
+      const { say, decide, turn, rows } = await talking()
+      await say(question('q'))
+      expect(await decide(said)).toMatchObject({ choice: kind })
+      await settle()
+      expect(turn.decisions).toEqual([{ question: 'q', choice: told }])
+      expect(await rows()).toMatchObject([{ state, approval: { choice: told, kind, by: 'person' } }])
+    }
+  })
+
+  it('never cross from one question to another: ids of choices count for the question that offered them', async () => {
+    const { say, decide, turn, approvals, said } = await talking()
+    await say(question('a', [{ id: 'a1', kind: 'once' }, { id: 'a2', kind: 'deny' }]), question('b', [{ id: 'b1', kind: 'once' }, { id: 'a2', kind: 'always' }]))
+    const [a, b] = await approvals()
+    const before = await said()
+    for (const [choice, id] of [['b1', a!.id], ['a1', b!.id], ['deny', b!.id], ['always', a!.id]] as const) expect(await codeOf(decide(choice, id))).toBe('invalid_choice')
+    expect(await said()).toBe(before)
+    await decide('a2', b!.id)
+    expect(turn.decisions).toEqual([{ question: 'b', choice: 'a2' }])
+    expect((await approvals())[1]).toMatchObject({ kind: 'always' })
+  })
+
+  it('case 129: a denial of one that is not the head touches that one only, in its run and in others', async () => {
+    const one = await talking()
+    const other = await one.chat()
+    const second = await one.send(other, 'Hello')
+    await settle()
+    const emitOther = one.puppet.turn.emit
+    await one.say(question('head'), question('target'), question('sibling'))
+    emitOther(question('elsewhere'))
+    await settle()
+    const [head, target, sibling] = await one.approvals()
+    const list = async () => (await one.store.list({ profile: 'default', limit: 5 })).entries.map((entry) => [entry.id, entry.questions]).sort()
+    await one.decide('deny', target!.id)
+    for (let look = 0; look < 2; look++) {
+      expect((await one.approvals()).map((each) => [each.id, each.state])).toEqual([[head!.id, 'open'], [target!.id, 'decided'], [sibling!.id, 'open']])
+      expect(await list()).toEqual([[one.session, 2], [other, 1]].sort())
+    }
+    expect(one.turn.decisions).toEqual([{ question: 'target', choice: 'c4' }])
+    expect(one.puppet.turn.decisions).toEqual([])
+    expect(await one.runOf(second)).toMatchObject({ state: 'running' })
+  })
+
+  it('case 130: the end of a run lets its questions go first, in the same append, whatever fails beside it; another run still asks', async () => {
+    for (const end of ['completed', 'failed', 'cancelled', 'torn down'] as const) {
+      const a = await talking()
+      const b = await a.chat()
+      await a.send(b, 'Hello')
+      await settle()
+      const other = a.puppet.turn
+      await a.say({ type: 'tool.started', call: 'c', name: 'x', verb: 'run' }, question('one', EVERY, 'c'), question('two'), { type: 'clarify.raised', question: 'three', request: { question: 'Which?', choices: [], free: true } },
+        { type: 'secret.raised', question: 'four', request: { kind: 'secret', prompt: 'Key' } })
+      other.emit(question('elsewhere'))
+      await settle()
+      // The agent cannot be told; whoever reads the chat hears of all of it at once.
+      a.puppet.onStop = () => { throw new Error('no line') }
+      const told: string[] = []
+      a.model.onCommit((batch) => told.push(...batch.flatMap((entry) => entry.events.map((event) => event.type))))
+      const before = await a.said()
+      if (end === 'cancelled' || end === 'torn down') {
+        await a.runs.stop(a.profile, a.started.run, end === 'cancelled' ? 'person' : 'server')
+        await a.timers.advance(20_000)
+      } else a.turn.end({ outcome: end })
+      await settle()
+      const settling = (await a.commits(before)).at(-1)!
+      expect(settling.slice(0, 7)).toEqual(['approval.retired', 'approval.retired', 'row.closed', 'clarify.retired', 'row.closed', 'secret.retired', 'row.closed'])
+      expect(settling.at(-1)).toBe('run.settled')
+      expect(told).toContain('run.settled')
+      expect((await a.asked()).map((each) => each.state === 'retired' && each.why)).toEqual(Array.from({ length: 4 }, () => 'run_ended'))
+      expect(await codeOf(a.runs.decide(a.profile, { session: b, choice: 'once' }))).toBe('none')
+      expect(other.decisions).toEqual([{ question: 'elsewhere', choice: 'c1' }])
+      expect(a.turn.decisions).toEqual([])
+    }
+  })
+
+  it('case 132: to what is over are told from answers where nothing is asked', async () => {
+    const { say, decide, turn, approvals } = await talking()
+    await say(question('a'))
+    const { id } = (await approvals())[0]!
+    await decide('deny', id)
+    await say(question('b'))
+    expect(await codeOf(decide('once', id))).toBe('question_gone')
+    expect(await codeOf(decide('once', 'apr_none'))).toBe('approval_not_found')
+    await decide('deny')
+    expect(await codeOf(decide('once'))).toBe('approval_not_found')
+    expect(turn.decisions.map((each) => each.question)).toEqual(['a', 'b'])
+  })
+
+  it('case 133: go to the question that they name, not to the first; an unknown name reaches nobody', async () => {
+    const { say, decide, turn, approvals } = await talking()
+    await say(question('first'), question('second'))
+    expect(await codeOf(decide('once', 'second'))).toBe('approval_not_found')
+    expect(turn.decisions).toEqual([])
+    await decide('once', (await approvals())[1]!.id)
+    expect(turn.decisions).toEqual([{ question: 'second', choice: 'c1' }])
+    expect((await approvals()).map((each) => each.state)).toEqual(['open', 'decided'])
+  })
+
+  it('case 134: that cannot be brought leave the card, asked anew in one append; a second one meanwhile is refused', async () => {
+    const { say, decide, puppet, approvals, said, commits, rows } = await talking()
+    await say(question('a'))
+    let fail = (): void => {}
+    puppet.onDecide = () => new Promise((resolve) => (fail = () => resolve({ state: 'refused', code: 'relay_failed', words: 'no line' })))
+    const { id } = (await approvals())[0]!
+    const before = await said()
+    const first = decide('once', id).catch((error: unknown) => error)
+    await settle()
+    expect(await codeOf(decide('deny', id))).toBe('question_gone')
+    fail()
+    expect(await first).toMatchObject({ problem: { code: 'relay_failed', words: 'no line' } })
+    expect(await commits(before)).toEqual([['approval.decided'], ['approval.retired', 'approval.raised']])
+    expect(await rows()).toMatchObject([{ state: 'live', approval: { state: 'open', choices: EVERY } }])
+    puppet.onDecide = async () => ({ state: 'delivered' })
+    expect(await codeOf(decide('once', id))).toBe('question_gone')
+    expect(await codeOf(decide('once', (await approvals())[0]!.id))).toBe('none')
+  })
+
+  it('do not stand in the way of a second question about the same tool while one is on its way', async () => {
+    const { say, decide, puppet, approvals, rows } = await talking()
+    let fail = (): void => {}
+    puppet.onDecide = () => new Promise((resolve) => (fail = () => resolve({ state: 'refused', code: 'relay_failed' })))
+    await say({ type: 'tool.started', call: 'c', name: 'x', verb: 'run' }, question('a', EVERY, 'c'))
+    const first = codeOf(decide('once'))
+    await settle()
+    await say(question('b', EVERY, 'c'))
+    fail()
+    expect(await first).toBe('relay_failed')
+    expect((await approvals()).map((each) => [each.command, each.state])).toEqual([['a', 'open'], ['b', 'open']])
+    await say({ type: 'tool.closed', call: 'c', state: 'done' })
+    expect((await rows()).map((row) => [row.kind, row.state])).toEqual([['tool', 'done'], ['question', 'cancelled']])
+    expect((await approvals()).map((each) => each.state)).toEqual(['retired', 'retired'])
+  })
+
+  it('that are in the log when the run ends stay there, and the row says how it was answered', async () => {
+    const { say, decide, puppet, turn, rows } = await talking()
+    puppet.onDecide = () => new Promise(() => {})
+    await say(question('a'))
+    const denied = codeOf(decide('deny'))
+    await settle()
+    turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await denied).toBe('none')
+    expect(await rows()).toMatchObject([{ state: 'denied', approval: { state: 'decided', kind: 'deny' } }])
+  })
+
+  it('are expired by the server\'s own clock when nobody gives them', async () => {
+    const { say, approvals, timers, rows, store } = await talking()
+    await say({ ...question('a'), request: { ...request('a'), deadline: timers.now() + 5000 } })
+    await timers.advance(4999)
+    expect(await approvals()).toMatchObject([{ state: 'open' }])
+    await timers.advance(1)
+    expect(await approvals()).toMatchObject([{ state: 'retired', why: 'expired' }])
+    expect(await rows()).toMatchObject([{ state: 'cancelled' }])
+    expect((await store.list({ profile: 'default', limit: 1 })).entries[0]).toMatchObject({ questions: 0 })
+  })
+
+  it('are for questions whose name at the agent lies beside the log and in no event', async () => {
+    const { say, store, session, approvals, events } = await talking()
+    await say({ ...question('a'), foreign: 'agents-own-ref' })
+    expect((await store.load(session))!.beside).toEqual([{ id: (await approvals())[0]!.id, foreign: 'agents-own-ref' }])
+    expect(JSON.stringify(await events(session))).not.toContain('agents-own-ref')
   })
 })

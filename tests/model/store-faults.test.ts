@@ -136,7 +136,10 @@ async function holds(rig: ReturnType<typeof runsRig>, puppet: Puppet, session: s
   const again = await codeOf(rig.runs.start(rig.profile, { session, text: 'Hello', key: 'key-1', bodyHash: 'hash-1' }))
   expect(again).toBe('none')
   await settle()
-  for (const turn of puppet.turns) if (!turn.over) (turn.emit({ type: 'text', delta: 'Late.' }), turn.end({ outcome: 'completed' }))
+  for (const turn of puppet.turns.filter(({ over }) => !over)) {
+    turn.emit({ type: 'text', delta: 'Late.' })
+    turn.end({ outcome: 'completed' })
+  }
   await rig.until(() => rig.runs.live().length === 0, 1000)
   expect(of(await rig.events(session), 'turn.admitted').filter(({ text }) => text === 'Hello')).toHaveLength(1)
   expect((await rig.store.check()).ok).toBe(true)

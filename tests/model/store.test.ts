@@ -134,7 +134,7 @@ async function catchUps(store: Store, session: string, seen: Seen[], value: Tran
     merge(partial, (await store.changes(session, { after: String(rev), from: part.from, limit: 60 }))!, 'after')
     const ids = value.order.filter((id) => value.rows.get(id)!.pos >= part.from)
     same(ids.map((id) => [partial.rows.get(id), partial.turns.get(value.rows.get(id)!.turn)]), ids.map((id) => [value.rows.get(id), value.turns.get(value.rows.get(id)!.turn)]), `catch-up of a part from ${rev}`)
-    same([partial.order, partial.session, partial.seq], [ids, value.session, value.seq], `a part from ${rev}`)
+    same([partial.order, partial.session, partial.queue, partial.seq], [ids, value.session, value.queue, value.seq], `a part from ${rev}`)
     for (const turn of partial.turns.values()) same(turn, value.turns.get(turn.id), `turn ${turn.id} of a part from ${rev}`)
   }
 }

@@ -174,7 +174,8 @@ export class Journal {
     const drafts = this.asking.end()
     for (const row of this.#rows.all) drafts.push(...this.#rows.closing(row.id, this.#endOf(row, outcome)))
     this.#closed = true
-    const { finalRow, firstToken } = this.#text
+    const { answer, finalRow, firstToken } = this.#text
+    if (outcome !== 'completed' && answer) this.#rows.keepLoose(answer.row, answer.text)
     return {
       drafts, context: this.#rows.takeContext(), total: this.#rows.since(this.#startedAt),
       ...(finalRow === undefined ? {} : { finalRow }), ...(firstToken === undefined ? {} : { firstToken }), ...(this.#usage ? { usage: this.#usage } : {}),

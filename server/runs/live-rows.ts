@@ -4,6 +4,7 @@ import type { Mint } from '../contract/ids'
 import type { Row, RowKind, RowState } from '../contract/rows'
 import type { ContextItem } from '../store/port'
 import type { Ledger } from './ledger'
+import { saidBy } from './loose'
 import { Joiner } from './wellformed'
 
 /** A row of the run that may still change. `length`: UTF-16 units that the log holds of its text, or will. */
@@ -34,6 +35,8 @@ export class LiveRows {
   /** The row that opened last: what comes of it later leaves the context with it. */
   #latest: string | null = null
   #context: ContextItem[] = []
+  /** True once the agent has kept something with us. */
+  #keeps = false
 
   constructor(private readonly p: LiveRowsParts) {}
 
@@ -113,9 +116,15 @@ export class LiveRows {
 
   /** Messages that the model is to remember: they leave its context when all rows that opened since the last ones have gone. */
   keep(messages: readonly unknown[]): void {
+    this.#keeps = true
     const rows = this.#fresh.length ? this.#fresh : [this.#latest ?? this.p.userRow]
     this.#fresh = []
     for (const message of messages) this.#context.push({ message, rows, turn: this.p.turn })
+  }
+
+  /** Words that broke off before an agent whose history is ours could keep them: what the person sees, the model must know too. */
+  keepLoose(row: string, text: string): void {
+    if (this.#keeps && this.#fresh.includes(row) && text.trim() !== '') this.keep([saidBy(text)])
   }
 
   /** The messages that no append has taken yet. */

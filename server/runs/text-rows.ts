@@ -32,6 +32,11 @@ export class TextRows {
     return this.#answerIsFinal && this.#lastAnswer && this.#lastAnswer.length > 0 ? this.#lastAnswer.id : undefined
   }
 
+  /** The last answer as it stands. */
+  get answer(): { row: string; text: string } | null {
+    return this.#lastAnswer && { row: this.#lastAnswer.id, text: this.#lastText }
+  }
+
   /** From now on reasoning is compared with what is said. */
   watchEcho(): void {
     if (this.#echo) return

@@ -51,7 +51,7 @@ describe('the fold', () => {
       const again = events.slice(Math.max(0, cut - (back % 7)), cut)
       const value = fold(emptyTranscript(), events.slice(0, cut))
       const before = fold(value, [])
-      for (const event of again) expect(apply(value, event)).toEqual({ state: 'old' })
+      for (const event of again) if (apply(value, event).state !== 'old') throw new Error(`event ${event.seq} was taken twice`)
       same(value, before, 'duplicates')
       same(fold(value, [...again, ...events.slice(cut)]), whole, 'replay that overlaps')
       same(fold(emptyTranscript(), JSON.parse(JSON.stringify(events)) as Event[]), whole, 'events that were on the wire')
@@ -66,7 +66,7 @@ describe('the fold', () => {
       const held = structuredClone(value)
       const objects = [value.session, ...value.rows.values(), ...value.turns.values()]
       const copies = structuredClone(objects)
-      for (const event of events.slice(cut + 1, cut + 4)) expect(apply(value, event)).toEqual({ state: 'gap' })
+      for (const event of events.slice(cut + 1, cut + 4)) if (apply(value, event).state !== 'gap') throw new Error(`event ${event.seq} was taken before the one it follows`)
       same(value, held, 'after a gap')
       for (const event of events.slice(cut)) apply(value, event)
       same(objects, copies, 'objects given out')

@@ -1,4 +1,4 @@
-import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js'
+import { createEffect, createSignal, For, on, onCleanup, onMount, Show } from 'solid-js'
 import { t } from '../../i18n/queue'
 import type { QueueItem } from '../../server/contract/queue'
 import '../styles/queue.css'
@@ -22,6 +22,7 @@ export function QueueCard(props: QueueProps) {
   const [failed, setFailed] = createSignal<string | null>(null)
   /** The message that is being changed, and what it is to say. */
   const [changing, setChanging] = createSignal<{ id: string; was: string; text: string } | null>(null)
+  let card!: HTMLElement
   let list!: HTMLOListElement
 
   const at = (id: string) => items().findIndex((item) => item.id === id)
@@ -106,9 +107,20 @@ export function QueueCard(props: QueueProps) {
   onCleanup(abandoned)
   createEffect(on(() => items().length, (n) => props.announce(t('queue.count', { n })), { defer: true }))
 
+  // Toasts stand above the card.
+  const root = document.documentElement.style
+  onMount(() => {
+    const sizes = new ResizeObserver(() => root.setProperty('--queue-h', `${card.offsetHeight}px`))
+    sizes.observe(card)
+    onCleanup(() => {
+      sizes.disconnect()
+      root.removeProperty('--queue-h')
+    })
+  })
+
   return (
-    <section class="queue" aria-label={t('queue.label')}>
-      <div class="qh">
+    <section ref={card} class="queue" aria-label={t('queue.label')}>
+      <div class="qh" classList={{ held: !props.online || (!props.run && props.paused !== null) }}>
         <span class="grow">
           <b>{t('queue.count', { n: items().length })}</b>{' '}
           <Show when={!props.online} fallback={<Why run={props.run} paused={props.paused} />}>
@@ -175,5 +187,6 @@ export function QueueCard(props: QueueProps) {
 
 /** Why they wait, where it is not simply for their turn. */
 function Why(props: Pick<QueueProps, 'run' | 'paused'>) {
-  return <Show when={props.run} fallback={<Show when={props.paused}>{(paused) => t(`queue.paused.${paused()}`)}</Show>}>{(run) => <Show when={run().stopping}>{t('queue.stopping')}</Show>}</Show>
+  const words = () => (props.run ? props.run.stopping && t('queue.stopping') : props.paused && t(`queue.paused.${props.paused}`))
+  return <>{words() || ''}</>
 }

@@ -46,6 +46,7 @@ export class Puppet implements Agent {
   /** Takes each steer, and says nothing of its delivery: a test emits that. */
   onSteer: (steer: string, text: string, turn: PuppetTurn) => Promise<Delivery> = async () => ({ state: 'delivered' })
   onOpen: (opening: Opening) => Promise<void> = async () => {}
+  onClose: () => Promise<void> = async () => {}
   onProbe: () => Promise<Probe> = async () => ({ state: 'ready', agent: { kind: 'scripted', name: 'Puppet' }, capabilities: this.capabilities, model: { provider: 'p', id: 'm' } })
   /** What became of a turn after a restart; `running` is made by `runOn`. */
   onReattach: (opening: Opening, binding: Binding, sink: Sink) => Promise<Reattached> = async () => ({ state: 'gone' })
@@ -125,6 +126,7 @@ export class Puppet implements Agent {
       close: async () => {
         known.closed = true
         if (current) current.closed = true
+        await this.onClose()
       },
     }
     return { session, begin }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { AgentEvent } from '../../../../server/agents/port'
 import { Puppet } from '../../../support/puppet'
 import { checkInvariants } from '../../../support/invariants'
 import { settle } from '../../../support/fake-timers'
@@ -98,6 +99,93 @@ describe('stop', () => {
     await settle()
     expect(puppet.turns).toEqual([])
     expect(await rig.runOf(started)).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  it('case 122: keeps the question and what there was of thoughts, tools or text, once, and marks the turn once', async () => {
+    const parts: Record<string, AgentEvent[]> = {
+      thoughts: [{ type: 'reasoning', delta: 'Let me see' }], tools: [{ type: 'tool.started', call: 'c', name: 'read', verb: 'read' }], nothing: [], text: [{ type: 'text', delta: 'Half' }],
+    }
+    for (const [name, events] of Object.entries(parts)) {
+      const { stop, puppet, transcript, session, started, runOf } = await running()
+      for (const event of events) puppet.turn.emit(event)
+      await stop()
+      await settle()
+      const rows = [...(await transcript(session)).rows.values()].map((row) => row.kind)
+      expect(rows, name).toEqual(['user', ...({ thoughts: ['thought'], tools: ['tool'], nothing: [], text: ['answer'] })[name]!])
+      expect(await runOf(started)).toMatchObject({ outcome: 'cancelled' })
+    }
+  })
+
+  it('case 123: twice, or beside the agent that ends by itself, is one stop and one outcome', async () => {
+    const { stop, puppet, events, session } = await running()
+    puppet.onStop = () => {}
+    const [first, second] = await Promise.all([stop(), stop()])
+    expect([first.cancelled, second.cancelled]).toEqual([true, true])
+    puppet.turn.end({ outcome: 'cancelled' })
+    await settle()
+    expect((await stop()).cancelled).toBe(false)
+    const types = (await events(session)).map((event) => event.type)
+    expect([types.filter((type) => type === 'run.stopping').length, types.filter((type) => type === 'run.settled').length, puppet.turn.stops]).toEqual([1, 1, ['person']])
+  })
+
+  it('cases 124, 125 and 127: of a run that a newer one followed changes nothing, and neither does what its agent says late', async () => {
+    const { stop, puppet, timers, send, session, events, runOf, answer } = await running()
+    puppet.onStop = () => {}
+    await stop()
+    await timers.advance(16_000)
+    const late = puppet.turn
+    const next = await send(session, 'Next')
+    await settle()
+    const before = (await events(session)).length
+    expect((await stop()).cancelled).toBe(false)
+    late.emit({ type: 'text', delta: 'Late answer.' })
+    late.end({ outcome: 'completed' })
+    await timers.advance(20_000)
+    expect((await events(session)).length).toBe(before)
+    expect([(await runOf(next)).state, await answer(session), puppet.turn.stops]).toEqual(['running', '', []])
+  })
+
+  it('case 126: makes a run busy, and no longer one to attach to, until its agent has ended: 15 s, or 180 s where it cannot be killed', async () => {
+    for (const [kind, ladder] of [['scripted', 15_000], ['hermes-gateway', 180_000]] as const) {
+      const puppet = new Puppet()
+      puppet.onProbe = async () => ({ state: 'ready', agent: { kind, name: 'Puppet' }, capabilities: [], model: null })
+      puppet.onStop = () => {}
+      const rig = runsRig({ agents: { scripted: puppet, [kind]: puppet } })
+      const session = await rig.chat()
+      const started = await rig.send(session, 'Hello')
+      await rig.timers.advance(300_000)
+      puppet.turn.emit({ type: 'text', delta: 'x' })
+      await rig.runs.stop(rig.profile, started.run, 'person')
+      await rig.timers.advance(ladder - 1000)
+      expect(await rig.runOf(started)).toMatchObject({ state: 'stopping' })
+      expect(await codeOf(rig.send(session, 'x'))).toBe('session_busy')
+      await rig.timers.advance(2000)
+      expect(await rig.runOf(started)).toMatchObject({ outcome: 'cancelled' })
+      expect(await codeOf(rig.send(session, 'x'))).toBe('none')
+    }
+  })
+
+  it('no turn opens before the agent that was given up has closed', async () => {
+    const { puppet, stop, timers, send, session } = await running()
+    puppet.onStop = () => {}
+    let closed!: () => void
+    puppet.onClose = () => new Promise((resolve) => (closed = resolve))
+    await stop()
+    await timers.advance(15_100)
+    expect(await codeOf(send(session, 'x'))).toBe('session_busy')
+    closed()
+    await settle()
+    expect(await codeOf(send(session, 'x'))).toBe('none')
+  })
+
+  it('case 128: of two sends at once one is taken, the other is told which run is in its way', async () => {
+    const rig = runsRig({ agents: { scripted: new Puppet() } })
+    const session = await rig.chat()
+    const [one, two] = await Promise.allSettled([rig.send(session, 'One'), rig.send(session, 'Two')])
+    expect([one.status, two.status]).toEqual(['fulfilled', 'rejected'])
+    const run = (one as PromiseFulfilledResult<{ run: string }>).value.run
+    expect((two as PromiseRejectedResult).reason).toMatchObject({ status: 409, problem: { code: 'session_busy', active_stream_id: run } })
+    expect((await rig.transcript(session)).turns.size).toBe(1)
   })
 
   it('and every other end race to exactly one outcome, however they interleave', async () => {

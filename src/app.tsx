@@ -72,7 +72,10 @@ export function App(props: { parts: AppParts }) {
   const first = () => (status()?.completed === false && !skipped() && none() && fresh() ? status() : undefined)
 
   const attention = createSeen({ parts, list, facts, entry, connected: () => connection().state === 'connected' })
-  createBadge(createMemo(() => [...list().entries.values()].filter((one) => !one.archived && attention(one)).length))
+  const looks = createMemo(() => [...list().entries.values()].filter((one) => !one.archived && attention(one)).length)
+  // An accessor is handed on, not read.
+  // eslint-disable-next-line solid/reactivity
+  createBadge(looks)
   const [look, changeLook] = createLook(parts.quick)
   createEffect(() => {
     const title = session() && facts()?.state() !== 'absent' ? (facts()?.head()?.title ?? entry()?.title) || t('list.untitled') : settings() ? t('set.title') : t('shell.chats')

@@ -121,18 +121,20 @@ export function Composer(props: ComposerProps) {
     }
   }
   const deliver = async (chat: string, message: string, key: string, way: Way) => {
-    props.drafts.going(chat, key, way)
-    const answer = await props.send(message, key, way, (next) => props.drafts.going(chat, key, next))
+    const going = (next: Way) => props.drafts.going(chat, key, next)
+    going(way)
+    const answer = await props.send(message, key, way, going)
     if (!answer.taken) props.drafts.going(chat, key, null)
     return answer
   }
   /** What was typed behind a first message belongs to the chat that it made. */
-  const follow = (from: string, chat: string) => {
+  const follow = async (from: string, chat: string) => {
     const newer = props.drafts.peek(from)?.text
     if (chat === props.chat) props.onSent()
     if (!newer) return
     props.drafts.note(from, '')
-    void props.drafts.append(chat, newer).then(() => chat === props.chat && text() === '' && setText(newer))
+    await props.drafts.append(chat, newer)
+    if (chat === props.chat && text() === '') setText(newer)
   }
   /** What a press would do with text in the box now; null while nothing can be sent. */
   const currentWay = (): Way | null => (!props.run ? 'send' : props.locked ? null : busyWay(ways()))

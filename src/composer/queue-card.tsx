@@ -17,6 +17,9 @@ const later = (ms: number, run: () => void) => {
 
 /** The waiting messages, tucked behind the message box: in their order, to be changed in place, moved, joined, removed and sent (design/LANGUAGE.md §8). */
 export function QueueCard(props: QueueProps) {
+  // Given once, for the life of the card.
+  // eslint-disable-next-line solid/reactivity
+  const { orders, toast, give, announce } = props
   const edits = createQueueEdits(() => props.queue, later)
   const items = edits.shown
   const [failed, setFailed] = createSignal<string | null>(null)
@@ -46,15 +49,14 @@ export function QueueCard(props: QueueProps) {
     // Counted without the message itself, which leaves its place.
     const before = all.filter((item) => item.id !== id)[to]?.id
     const focused = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.does : undefined
-    void attempt(edits.run([id], (shown) => moved(shown, id, before), () => props.orders.move(id, before)), (reason) => t('queue.failed.move', { reason }))
-    props.announce(t('queue.moved', { n: to + 1 }))
+    void attempt(edits.run([id], (shown) => moved(shown, id, before), () => orders.move(id, before)), (reason) => t('queue.failed.move', { reason }))
+    announce(t('queue.moved', { n: to + 1 }))
     // A node that changes its place loses the focus.
     if (focused) queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="${focused}"]`)?.focus())
   }
-  const join = (ids: string[]) => void attempt(edits.run(ids, (shown) => joined(shown, ids), () => props.orders.combine(ids)), (reason) => t('queue.failed.join', { reason }))
+  const join = (ids: string[]) => void attempt(edits.run(ids, (shown) => joined(shown, ids), () => orders.combine(ids)), (reason) => t('queue.failed.join', { reason }))
   const remove = async (item: QueueItem) => {
     const before = items()[at(item.id) + 1]?.id
-    const { toast, orders } = props
     const gone = edits.run([item.id], (shown) => shown.filter((one) => one.id !== item.id), () => orders.remove(item.id))
     if (!(await attempt(gone, (reason) => t('queue.failed.remove', { reason })))) return
     // The card may have gone with its last message; the undo stands in the toast.
@@ -64,37 +66,36 @@ export function QueueCard(props: QueueProps) {
   const send = (item: QueueItem, stop: boolean) => {
     const next = items().find((one) => !one.send && one.id !== item.id)?.id
     const apply = (shown: readonly QueueItem[]) => moved(shown, item.id, next).map((one) => (one.id === item.id ? { ...one, send: true as const } : one))
-    void attempt(edits.run([item.id], apply, () => props.orders.send(item.id, stop)), (reason) => t('queue.failed.send', { reason }))
+    void attempt(edits.run([item.id], apply, () => orders.send(item.id, stop)), (reason) => t('queue.failed.send', { reason }))
   }
   const keep = async () => {
     const change = changing()
     if (!change) return
     const text = change.text.trim()
-    if (text === '') return props.announce(t('queue.change.empty'))
+    if (text === '') return announce(t('queue.change.empty'))
     setChanging(null)
     focusRow(change.id)
     if (text === change.was) return
-    const { give } = props
     try {
       setFailed(null)
-      await edits.run([change.id], (shown) => shown.map((one) => (one.id === change.id ? { ...one, text } : one)), () => props.orders.change(change.id, text))
+      await edits.run([change.id], (shown) => shown.map((one) => (one.id === change.id ? { ...one, text } : one)), () => orders.change(change.id, text))
     } catch (error) {
       // Words that somebody typed are never thrown away: back into the field, or, where the message has gone, into the box.
-      if (error instanceof ProblemError && error.code === 'queue_item_not_found') return rescue(text, give)
+      if (error instanceof ProblemError && error.code === 'queue_item_not_found') return rescue(text)
       setFailed(t('queue.failed.change', { reason: why(error) }))
       if (!changing()) setChanging({ ...change, text })
     }
   }
-  const rescue = (text: string, give: (text: string) => void) => {
+  const rescue = (text: string) => {
     give(text)
-    props.toast({ text: t('queue.gone.changed') })
+    toast({ text: t('queue.gone.changed') })
   }
   const focusRow = (id: string) => queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="change"]`)?.focus())
 
   /** What was being typed into a message that left; also when the card leaves with it. */
   const abandoned = () => {
     const change = changing()
-    if (change && change.text.trim() !== '' && change.text.trim() !== change.was) rescue(change.text.trim(), props.give)
+    if (change && change.text.trim() !== '' && change.text.trim() !== change.was) rescue(change.text.trim())
   }
   createEffect(
     on(items, (all) => {
@@ -105,7 +106,7 @@ export function QueueCard(props: QueueProps) {
     }, { defer: true }),
   )
   onCleanup(abandoned)
-  createEffect(on(() => items().length, (n) => props.announce(t('queue.count', { n })), { defer: true }))
+  createEffect(on(() => items().length, (n) => announce(t('queue.count', { n })), { defer: true }))
 
   // Toasts stand above the card.
   const root = document.documentElement.style

@@ -40,6 +40,7 @@ export function QueueRow(props: QueueRowProps) {
     ...(props.n > 1 ? [{ label: t('queue.up'), icon: 'arrow-up' as const, keys: 'Alt ↑', run: () => props.onMove(props.n - 2) }] : []),
     ...(props.last ? [] : [{ label: t('queue.down'), icon: 'arrow-down' as const, keys: 'Alt ↓', run: () => props.onMove(props.n) }, { label: t('queue.join.next'), icon: 'list-plus' as const, run: () => props.onJoin() }]),
   ]
+  const onDrop = (to: number) => props.onMove(to)
   const onKey = (key: KeyboardEvent) => {
     if (!key.altKey || !props.online || (key.key !== 'ArrowUp' && key.key !== 'ArrowDown')) return
     key.preventDefault()
@@ -54,7 +55,7 @@ export function QueueRow(props: QueueRowProps) {
             class="qn"
             data-does="drag"
             aria-label={t('queue.drag', { n: props.n })}
-            ref={(handle) => onMount(() => listenForDrag(handle, (to) => props.onMove(to)))}
+            ref={(handle) => listenForDrag(handle, onDrop)}
           >
             {props.n}
           </button>

@@ -57,26 +57,36 @@ export interface TakenUp {
 }
 
 /**
- * Compares what was shown with what the agent has. A row of text goes on where nothing came after it, and its writer checks that the agent's
- * message begins like it; a message that stands already whole is not said again.
+ * Compares what was shown with what the agent has. Text goes on in its row where nothing came after it, and the row's writer cuts it where the agent's
+ * message does not begin like it; a message that stands already whole is not said again. Several rows may hold one message, parted by thoughts.
  */
 export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<Reattached, { state: 'gone' }>): TakenUp {
   const rows = before.order.map((id) => before.rows.get(id)!).filter((row) => row.run === run.id)
   const calls = new Set(found.state === 'running' ? found.open : found.closed.map(({ call }) => call))
   const reopens = rows.filter((row) => row.state === 'live' && (row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call))))
   const message = found.message ?? ''
-  if (message === '') return { reopens, text: null }
   const last = rows.findLast((row) => row.kind === 'answer')
+  if (message === '') return { reopens, text: null }
   if (!last) return { reopens, text: { how: 'anew', words: message } }
-  const goesOn: TakenUp = { reopens: inOrder(rows, [...reopens, last]), text: { how: 'goes_on', words: message } }
-  if (last.state === 'live') return goesOn
-  // It was whole when it closed: the agent is still at it, at what it said next, or at a message that holds both.
-  if (message === last.text) return { reopens, text: null }
-  if (!message.startsWith(last.text)) return { reopens, text: { how: 'anew', words: message } }
-  const more = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question')
-  return more ? { reopens, text: { how: 'anew', words: message.slice(last.text.length) } } : goesOn
+  const shown = shownOf(rows, message)
+  const follows = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question' || row.kind === 'thought')
+  const rest = shown === null ? message : message.slice(shown.length)
+  if (last.state !== 'live') {
+    if (rest === '') return { reopens, text: null }
+    // It was whole when it closed: what the agent has beyond it was said later.
+    if (shown === null || follows) return { reopens, text: { how: 'anew', words: rest } }
+  }
+  const words = shown === null ? message : last.text + rest
+  return { reopens: rows.filter((row) => row === last || reopens.includes(row)), text: { how: 'goes_on', words } }
 }
 
-function inOrder(rows: readonly Row[], chosen: readonly Row[]): Row[] {
-  return rows.filter((row) => chosen.includes(row))
+/** The text of the fewest last answer rows with which a message begins; null where it does not begin with what was shown. */
+function shownOf(rows: readonly Row[], message: string): string | null {
+  let shown = ''
+  for (const row of rows.filter(({ kind }) => kind === 'answer').reverse()) {
+    shown = row.text + shown
+    if (message.startsWith(shown)) return shown
+    if (shown.length > message.length) return null
+  }
+  return null
 }

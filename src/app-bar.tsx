@@ -3,7 +3,7 @@ import { t } from '../i18n'
 import { RenameForm } from './sessions/rename'
 import { Icon } from './ui/icon'
 import { IconButton } from './ui/icon-button'
-import { Menu } from './ui/menu'
+import { Menu } from './ui/late-menu'
 
 export interface BarProps {
   title: string

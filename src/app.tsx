@@ -7,7 +7,6 @@ import { KEYS, quickGet, quickSet, type AppParts } from './app-parts'
 import { createBadge, createSeen } from './app-seen'
 import { Side } from './app-side'
 import { createStatus } from './app-status'
-import { DeleteDialog } from './sessions/delete'
 import { groupsOf } from './sessions/grouping'
 import { nextNeeding } from './sessions/next'
 import { unfinishedOf } from './sessions/unfinished'
@@ -25,8 +24,10 @@ import { createChatList, createConnection, createOpenChat } from './sync/reactiv
 import { Busy } from './ui/busy'
 import { createMedia } from './ui/media'
 import { makeNotices, NoticesProvider, NoticesView } from './ui/notices'
+import { onDemand } from './ui/on-demand'
 
 const FirstScreen = lazy(() => import('./connect/first').then((module) => ({ default: module.FirstScreen })))
+const DeleteDialog = onDemand(() => import('./sessions/delete').then((module) => module.DeleteDialog))
 const SettingsPane = lazy(() => import('./app-settings'))
 
 /** The page: where one is, what is open, and the frame for phone, tablet and desktop. Surfaces meet here and nowhere else. */

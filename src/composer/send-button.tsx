@@ -2,11 +2,9 @@ import { createSignal, Match, Show, Switch } from 'solid-js'
 import { t } from '../../i18n'
 import { Busy } from '../ui/busy'
 import { Icon, type IconName } from '../ui/icon'
-import { onDemand } from '../ui/on-demand'
+import { Menu } from '../ui/late-menu'
 import { wayName, type Primary } from './primary'
 import type { BusyWay } from './way'
-
-const Menu = onDemand(() => import('../ui/menu').then((module) => module.Menu))
 
 const ICONS: Record<BusyWay, IconName> = { steer: 'corner-down-right', queue: 'list-plus', interrupt: 'octagon-x' }
 

@@ -127,13 +127,14 @@ else if (parsed.state === 'wrong') {
 } else {
   try {
     const exit = makeExit()
-    exit.ready(
-      await run(parsed.options, (words) => {
-        console.error(`Talaria ends: ${words}. What was answered is kept; turns that were running end as interrupted at the next start.`)
-        exit.leave(1)
-      }),
-    )
+    const started = run(parsed.options, (words) => {
+      console.error(`Talaria ends: ${words}. What was answered is kept; turns that were running end as interrupted at the next start.`)
+      exit.leave(1)
+    })
+    // Who sees the address may end us in the same moment, and then it ends in order, too.
+    exit.ready(async () => (await started)())
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => exit.leave(0))
+    await started
   } catch (error) {
     if (error instanceof StoreUnopened || error instanceof CannotListen) console.error(error.message)
     else if (error instanceof Refusal || error instanceof StoreFault || (error instanceof Error && 'syscall' in error)) console.error(`Talaria could not start: ${error.message}. The state folder is ${parsed.options.state}; --state names another.`)

@@ -20,7 +20,11 @@ test(`a process killed in the middle of commits leaves whole appends, and all th
       expect(told.size).toBeGreaterThan(0)
       const store = await openTestStore({ folder })
       expect(await store.check()).toMatchObject({ ok: true })
-      for (const [session, seq] of told) await holds(store, session, seq)
+      for (const [session, seq] of told) {
+        if (session.startsWith('read ')) await readHolds(store, session.slice(5), seq)
+        else if (session.endsWith('_turns')) await turnsHold(store, session, seq)
+        else await holds(store, session, seq)
+      }
       await store.close()
     }
   } finally {
@@ -36,8 +40,9 @@ async function writeAndKill(folder: string, name: string, lines: number): Promis
   let seen = 0
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('failed')) throw new Error(line)
-    const [, session, seq] = line.split(' ')
-    if (session) told.set(session, Math.max(told.get(session) ?? 0, Number(seq)))
+    const [what, session, seq] = line.split(' ')
+    const about = what === 'read' ? `read ${session}` : session
+    if (session) told.set(about!, Math.max(told.get(about!) ?? 0, Number(seq)))
     if (++seen === lines) child.kill('SIGKILL')
   }
   await exit
@@ -54,6 +59,26 @@ async function holds(store: Store, session: string, seq: number): Promise<void> 
   const value = fold(emptyTranscript(), log)
   const window = (await store.window(session, { limit: 1000 }))!
   expect(window.rows).toEqual(value.order.map((id) => value.rows.get(id)))
+}
+
+/** A chat of many turns whose log is pruned as it goes: what stands in the tables is whole, whatever of the log is left. */
+async function turnsHold(store: Store, session: string, seq: number): Promise<void> {
+  const state = (await store.load(session))!
+  expect(state.seq).toBeGreaterThanOrEqual(seq)
+  const window = (await store.window(session, { limit: 100_000 }))!
+  expect(window.rows.map(({ text }) => text)).toEqual(window.rows.map((_, i) => `${i % 2 ? 'answer' : 'question'} ${Math.floor(i / 2)}`))
+  const log = await store.events(session, { afterSeq: 0, limit: 1_000_000 })
+  expect(log.filter(({ type }) => type === 'turn.admitted')).toHaveLength(Math.ceil(window.rows.length / 2))
+  const waiting = log.flatMap((event) => (event.type === 'queue.added' ? [event.item] : [])).slice(-1)
+  expect(window.queue!.items.map(({ id }) => id)).toEqual(waiting)
+  for (const { runs } of window.turns) expect(runs).toHaveLength(1)
+  for (const run of window.turns.flatMap(({ runs }) => runs).slice(0, -2)) expect(log.filter((event) => 'run' in event && event.run === run.id).map(({ type }) => type)).toEqual(expect.arrayContaining(['run.started', 'run.settled']))
+}
+
+async function readHolds(store: Store, session: string, seq: number): Promise<void> {
+  const entry = (await store.list({ profile: 'default', limit: 1000 })).entries.find(({ id }) => id === session)!
+  expect(entry.read).toBeGreaterThanOrEqual(seq)
+  expect(entry.read).toBeLessThanOrEqual((await store.load(session))!.seq)
 }
 
 /** A small generator (mulberry32), so that a run can be repeated. */

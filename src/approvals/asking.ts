@@ -53,7 +53,8 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
     onRefused: (question) => {
       const same = props.questions.find((one) => one.asked.row === question.asked.row)
       if (same) typed.follow(question.asked.id, same.asked.id)
-      else tellEnd(question)
+      // It left already while its answer was on its way.
+      else if (!known.some((one) => one.asked.id === question.asked.id)) tellEnd(question)
       typed.settle()
       guard.shown()
     },
@@ -67,17 +68,17 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
 
   const focusFirst = () =>
     queueMicrotask(() => {
-      // Who writes goes on writing.
-      if (isText(document.activeElement)) return
+      // Who writes goes on writing; and it may be gone already.
+      if (!current() || isText(document.activeElement)) return
       // A keyboard on the glass is opened by the person, never by a question.
       const { card, first, open } = elements
       const to = folded() ? open : props.fingers && first && isText(first) ? card : (first ?? card)
       to?.focus({ preventScroll: true })
     })
   createEffect(
-    on(currentId, (now, before) => {
+    on(currentId, (now) => {
       if (!now) {
-        if (before) props.onGone?.()
+        if (stood) queueMicrotask(leave)
         return
       }
       sure = false
@@ -87,22 +88,38 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
       focusFirst()
     }),
   )
-  // What came is announced once; what left without an answer from here says in one line why.
+  // What came is announced once; what left without an answer from here says in one line why. Events of one append are taken together: a
+  // question that was answered by itself in the append that raised it was never asked of anybody.
   let known: OpenQuestion[] = []
+  let looks = false
+  /** A person could have been at the card. */
+  let stood = false
+  const look = () => {
+    looks = false
+    const now = props.questions
+    const asked = answering.held()?.asked.row
+    const news = now.filter((one) => !known.some((old) => old.asked.id === one.asked.id) && !answering.again(one) && one.asked.row !== asked)
+    const left = known.filter((old) => !now.some((one) => one.asked.id === old.asked.id))
+    known = now
+    for (const one of left) if (!answering.own(one.asked.id)) tellEnd(one)
+    for (const one of news) {
+      if (one.asked.id === currentId()) props.alarm(spokenOf(one))
+      else props.announce(t('ask.another', { action: lineOf(one) }))
+    }
+    typed.settle()
+    stood ||= now.length > 0
+  }
+  const leave = () => {
+    if (current()) return
+    stood = false
+    props.onGone?.()
+  }
   createEffect(
     on(
       () => props.questions,
-      (now) => {
-        const asked = answering.held()?.asked.row
-        const news = now.filter((one) => !known.some((old) => old.asked.id === one.asked.id) && !answering.again(one) && one.asked.row !== asked)
-        const left = known.filter((old) => !now.some((one) => one.asked.id === old.asked.id))
-        for (const one of left) if (!answering.own(one.asked.id)) tellEnd(one)
-        for (const one of news) {
-          if (one.asked.id === currentId()) props.alarm(spokenOf(one))
-          else props.announce(t('ask.another', { action: lineOf(one) }))
-        }
-        known = now
-        typed.settle()
+      () => {
+        if (!looks) queueMicrotask(look)
+        looks = true
       },
     ),
   )

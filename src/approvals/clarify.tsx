@@ -33,6 +33,7 @@ export function ClarifyQuestion(props: ClarifyProps) {
   let words!: HTMLDivElement
   const free = () => takesWords(props.question)
   const own = () => props.phase.at === 'sending' && !props.question.choices.includes(props.phase.choice ?? '')
+  const blocked = () => props.off || props.text.trim() === ''
   const submit = () => {
     if (props.text.trim() !== '') props.reply(props.text.trim())
   }
@@ -109,7 +110,7 @@ export function ClarifyQuestion(props: ClarifyProps) {
         <div class="acts main">
           <Button
             kind="primary"
-            disabled={props.off || props.text.trim() === ''}
+            disabled={blocked()}
             busy={own()}
             name={props.text.trim() === '' ? `${t('clarify.send')}. ${t('clarify.empty')}` : undefined}
             onPress={submit}

@@ -32,6 +32,8 @@ export function SecretQuestion(props: SecretProps) {
     setFilled(false)
     setShown(false)
   }
+  const sending = (what: 'give' | 'refuse') => props.phase.at === 'sending' && props.phase.choice === what
+  const blocked = () => props.off || !filled()
   const submit = () => {
     if (field.value !== '' && props.give(field.value)) empty()
   }
@@ -105,14 +107,14 @@ export function SecretQuestion(props: SecretProps) {
       <div class="acts main">
         <Button
           kind="primary"
-          disabled={props.off || !filled()}
-          busy={props.phase.at === 'sending' && props.phase.choice === 'give'}
+          disabled={blocked()}
+          busy={sending('give')}
           name={filled() ? undefined : `${t('secret.give')}. ${t('secret.empty')}`}
           onPress={submit}
         >
           {t('secret.give')}
         </Button>
-        <Button disabled={props.off} busy={props.phase.at === 'sending' && props.phase.choice === 'refuse'} onPress={() => void props.give(null)}>
+        <Button disabled={props.off} busy={sending('refuse')} onPress={() => void props.give(null)}>
           {t('secret.refuse')}
         </Button>
       </div>

@@ -161,13 +161,14 @@ function NextSteps(props: { turn: Turn; steps: readonly NextStep[]; quiet?: bool
     }
   }
   const asks = (step: NextStep) => step === 'retry' || step === 'goOn'
+  const blocked = (step: NextStep) => busy() !== null || (asks(step) && !online())
   const label = (step: NextStep) => (busy() === step ? t(step === 'retry' ? 'over.retrying' : 'over.going') : t(`over.${step}`))
   return (
     <Show when={newest() === props.turn.id}>
       <div class="acts">
         <For each={props.steps}>
           {(step, index) => (
-            <Button kind={props.quiet || index() > 0 ? 'quiet' : 'outline'} busy={busy() === step} disabled={busy() !== null || (asks(step) && !online())} onPress={() => press(step)}>
+            <Button kind={props.quiet || index() > 0 ? 'quiet' : 'outline'} busy={busy() === step} disabled={blocked(step)} onPress={() => press(step)}>
               {label(step)}
             </Button>
           )}

@@ -103,6 +103,7 @@ describe('the permission card', () => {
     const card = show([ask('a')], { quiet: true })
     expect(card.button(/Allow/)).toBeUndefined()
     expect(card.host.textContent).toContain('Do a')
+    await settle()
     card.setQuestions([])
     await settle()
     expect(card.gone()).toBe(1)
@@ -134,10 +135,12 @@ describe('the permission card', () => {
     expect(document.activeElement).toBe(card.button(/Allow/))
   })
 
-  test('is announced when it comes, and when it leaves without an answer', () => {
+  test('is announced when it comes, and when it leaves without an answer', async () => {
     const card = show([ask('a')])
+    await settle()
     expect(card.shouted).toEqual(['Permission needed: Do a: make all'])
     card.setQuestions([])
+    await settle()
     expect(card.said.at(-1)).toBe('The question ended with its answer')
     expect(card.host.querySelector('.ask')).toBeNull()
   })

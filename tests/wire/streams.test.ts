@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { OriginalClient } from '../support/original-client'
+import type { EventStream, Frame } from '../support/original-client'
+import { Puppet } from '../support/puppet'
+import { startServer, type TestServer } from '../support/server'
+import { eventually } from './api'
+
+// The original's streams over real connections: resuming, gaps, the smaller streams beside the chat's.
+let server: TestServer
+let puppet: Puppet
+let client: OriginalClient
+let session: string
+beforeAll(async () => {
+  puppet = new Puppet()
+  server = await startServer({ agents: { scripted: puppet } })
+  client = new OriginalClient(server.port)
+})
+afterAll(async () => {
+  expect(server.errors.map(String)).toEqual([])
+  await server.end()
+})
+beforeEach(async () => {
+  session = await client.chat()
+})
+
+const here = () => puppet.turns.filter((turn) => turn.opening.session === session)
+async function begin(message = 'Go on'): Promise<string> {
+  const before = here().length
+  const run = await client.start(session, message)
+  await eventually('the turn', () => here().length > before)
+  return run
+}
+const turn = () => here().at(-1)!
+/** A run with words, a tool and words; settled. */
+async function settledRun(): Promise<string> {
+  const run = await begin()
+  turn().emit({ type: 'reasoning', delta: 'Hm.' })
+  turn().emit({ type: 'text', delta: 'First.' })
+  turn().emit({ type: 'tool.started', call: 'c1', name: 'read', verb: 'read', target: 'a.md' })
+  turn().emit({ type: 'tool.closed', call: 'c1', state: 'done', result: 'seven' })
+  turn().emit({ type: 'text', delta: 'Second.' })
+  turn().end({ outcome: 'completed' })
+  await idle()
+  return run
+}
+const idle = () => eventually('the end of the turn', async () => (await client.get('/api/session/status', { session_id: session })).body.agent_running === false)
+async function all(run: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Frame[]> {
+  const stream = await client.run(run, query, headers)
+  await stream.ended()
+  return stream.frames
+}
+const ids = (frames: Frame[]) => frames.map(({ id }) => id)
+
+describe('coming back to a run', () => {
+  it('case 112: the header alone resumes; a query that cannot be used blocks it; a foreign or too high cursor tells everything; none is from the start', async () => {
+    const run = await settledRun()
+    const whole = await all(run)
+    const [fifth, number] = [whole[4]!.id!, whole[4]!.id!.split(':')[1]!]
+    expect(ids(await all(run, {}, { 'Last-Event-ID': fifth }))).toEqual(ids(whole.slice(5)))
+    expect(ids(await all(run, { after_seq: number }))).toEqual(ids(whole.slice(5)))
+    expect(ids(await all(run, { after_event_id: fifth, after_seq: 'abc' }, { 'Last-Event-ID': whole[1]!.id! }))).toEqual(ids(whole.slice(5)))
+    for (const [query, header] of [[{ after_seq: 'abc' }, fifth], [{ after_event_id: `other:${number}` }, fifth], [{}, `other:${number}`], [{}, `${run}:999999`], [{ after_seq: '9999999' }, fifth], [{ replay: '1' }, fifth]] as [Record<string, string>, string][])
+      expect([query, header, ids(await all(run, query, { 'Last-Event-ID': header }))]).toEqual([query, header, ids(whole)])
+  })
+
+  it('case 113: what is not kept any more is one recovery signal and no tail; behind it the tail is told', async () => {
+    const run = await settledRun()
+    const whole = await all(run)
+    await prune()
+    for (const cut of [0, 2]) {
+      const told = await all(run, {}, { 'Last-Event-ID': whole[cut]!.id! })
+      expect(told).toMatchObject([{ event: 'apperror', data: { type: 'interrupted', recovery_control: true, session_id: session, stream_id: run } }])
+    }
+    expect(ids(await all(run, {}, { 'Last-Event-ID': whole.at(-2)!.id! }))).toEqual([whole.at(-1)!.id])
+    // Whoever has nothing yet gets the settled chat, whole.
+    const fresh = await all(run)
+    expect(fresh.map(({ event }) => event)).toEqual(['done', 'stream_end'])
+    expect(fresh[0]!.data.session.messages.filter(({ role }) => role === 'assistant').map(({ content }) => content)).toEqual(['First.', 'Second.'])
+  })
+
+  it('case 114: cut at every place of a live run, and told on from there, each frame comes once', async () => {
+    const run = await begin()
+    let told: Frame[] = []
+    const tell = async (emit: () => void, event: string) => {
+      const stream = await client.run(run, {}, told.length > 0 ? { 'Last-Event-ID': told.at(-1)!.id! } : {})
+      emit()
+      await stream.named(event)
+      stream.cut()
+      told = [...told, ...stream.frames]
+    }
+    await tell(() => turn().emit({ type: 'text', delta: 'First.' }), 'token')
+    await tell(() => turn().emit({ type: 'tool.started', call: 'c1', name: 'read', verb: 'read', target: 'a.md' }), 'tool')
+    await tell(() => turn().emit({ type: 'tool.closed', call: 'c1', state: 'done' }), 'tool_complete')
+    await tell(() => turn().emit({ type: 'text', delta: 'Second.' }), 'token')
+    await tell(() => turn().end({ outcome: 'completed' }), 'stream_end')
+    expect(ids(told)).toEqual(ids(await all(run)))
+    expect(new Set(ids(told)).size).toBe(told.length)
+  })
+
+  it('case 115: the next run of a chat begins its numbers anew, and nothing of it is taken for told', async () => {
+    const first = await settledRun()
+    const whole = await all(first)
+    const run = await settledRun()
+    const next = await all(run)
+    expect(next.map(({ event }) => event)).toEqual(whole.map(({ event }) => event))
+    expect(ids(await all(run, {}, { 'Last-Event-ID': whole.at(-1)!.id! }))).toEqual(ids(next))
+  })
+
+  it('case 144: between done and stream_end it gets stream_end alone, of a chat that is settled; behind it nothing', async () => {
+    const run = await settledRun()
+    const whole = await all(run)
+    expect(whole.slice(-2).map(({ event }) => event)).toEqual(['done', 'stream_end'])
+    const rest = await all(run, {}, { 'Last-Event-ID': whole.at(-2)!.id! })
+    expect(rest.map(({ event }) => event)).toEqual(['stream_end'])
+    expect((await client.get('/api/session', { session_id: session })).body.session).toMatchObject({ active_stream_id: null, messages: whole.at(-2)!.data.session.messages })
+    expect(await all(run, {}, { 'Last-Event-ID': whole.at(-1)!.id! })).toEqual([])
+  })
+
+  it('case 116: a run whose server ended under it is told as interrupted once, above everything before, and nothing after', async () => {
+    const one = new Puppet()
+    one.onStop = () => {}
+    const first = await startServer({ agents: { scripted: one }, parts: { limits: { drain: 50 } } })
+    let other = new OriginalClient(first.port)
+    const chat = await other.chat()
+    const run = await other.start(chat, 'x')
+    await eventually('the turn', () => one.turns.length === 1)
+    one.turn.emit({ type: 'text', delta: 'Half' })
+    const stream = await other.run(run)
+    const last = await stream.named('token')
+    await first.end(true)
+    const second = await startServer({ agents: { scripted: new Puppet() }, folder: first.folder })
+    other = new OriginalClient(second.port)
+    const rest = await other.run(run, {}, { 'Last-Event-ID': last.id! })
+    await rest.ended()
+    expect(rest.names()).toEqual(['apperror'])
+    expect(rest.frames[0]!.data).toMatchObject({ type: 'interrupted', session_id: chat, session: { active_stream_id: null } })
+    expect(rest.frames[0]!.data.session.messages.slice(1)).toMatchObject([{ content: 'Half', _partial: true }, { _error: true, type: 'interrupted' }])
+    expect(Number(rest.frames[0]!.id!.split(':')[1])).toBeGreaterThan(Number(last.id!.split(':')[1]))
+    const after = await other.run(run, {}, { 'Last-Event-ID': rest.frames[0]!.id! })
+    await after.ended()
+    expect(after.frames).toEqual([])
+    await second.end()
+  })
+
+  const prune = async () => expect(await server.store.prune({ settledBefore: Date.now() + 1, limit: 1000 })).toBeGreaterThan(0)
+})
+
+describe('the stream of one chat', () => {
+  const subscribe = (query: Record<string, string> = {}) => client.open('/api/session/stream', { session_id: session, ...query })
+
+  it('case 142: tells a reader that has fewer messages than there are, and only when both numbers are known', async () => {
+    await settledRun()
+    const { message_count: count } = (await client.get('/api/session/status', { session_id: session })).body as unknown as { message_count: number }
+    expect(count).toBeGreaterThan(1)
+    for (const [known, behind] of [[String(count - 1), true], [String(count), false], [String(count + 1), false], ['', false], ['none', false], ['-1', false], [undefined, false]] as const) {
+      const stream = await subscribe(known === undefined ? {} : { known_count: known })
+      await stream.named('initial')
+      // What comes at once comes with the first frame; a second reader that was told proves that the first has been.
+      const proof = await subscribe({ known_count: '0' })
+      await proof.named('session-updated')
+      expect([known, stream.names()]).toEqual([known, behind ? ['initial', 'session-updated'] : ['initial']])
+      if (behind) expect(stream.frames[1]!.data).toEqual({ session_id: session, message_count: count, known_count: count - 1, source: 'subscribe' })
+      stream.cut()
+      proof.cut()
+    }
+  })
+
+  it('case 142: a turn from the queue is told when it begins and to who comes later, never while it is being stopped', async () => {
+    await begin()
+    const live = await subscribe()
+    await live.named('initial')
+    await client.post('/api/chat/queue', { session_id: session, message: 'next' })
+    turn().emit({ type: 'text', delta: 'Done.' })
+    turn().end({ outcome: 'completed' })
+    const began = await live.named('server_turn_started')
+    expect(began.data).toEqual({ session_id: session, stream_id: expect.stringMatching(/^run_/), pending_started_at: expect.any(Number), source: 'queue' })
+    const late = await subscribe()
+    expect((await late.named('server_turn_started')).data).toEqual({ ...began.data, recovered: true })
+    await eventually('its turn', () => here().length === 2)
+    puppet.onStop = () => {}
+    await client.get('/api/chat/cancel', { stream_id: began.data.stream_id })
+    const stopping = await subscribe({ known_count: '0' })
+    await stopping.named('session-updated')
+    expect(stopping.names()).toEqual(['initial', 'session-updated'])
+    puppet.onStop = (each) => each.end({ outcome: 'cancelled' })
+    turn().end({ outcome: 'cancelled' })
+    await idle()
+    for (const stream of [live, late, stopping]) stream.cut()
+  })
+
+  it('a turn that the agent began by itself is told, and its stream can be read', async () => {
+    puppet.capabilities = [...puppet.capabilities, 'background']
+    await settledRun()
+    const stream = await subscribe()
+    await stream.named('initial')
+    puppet.sessions.findLast(({ opening }) => opening.session === session)!.emit({ type: 'turn.began', text: 'The build is done', source: 'agent' })
+    const began = await stream.named('server_turn_started')
+    expect(began.data.source).toBe('agent')
+    const emit = puppet.sessions.findLast(({ opening }) => opening.session === session)!.emit
+    emit({ type: 'text', delta: 'All green.' })
+    emit({ type: 'turn.ended', end: { outcome: 'completed' } })
+    const told = await client.run(began.data.stream_id)
+    await told.ended()
+    expect(told.text('token')).toBe('All green.')
+    stream.cut()
+  })
+
+  it('says it lives, and ends with its chat', async () => {
+    const stream = await subscribe()
+    await stream.named('initial')
+    await client.post('/api/session/delete', { session_id: session })
+    await stream.ended()
+    expect((await client.get('/api/session/stream', { session_id: 'ses_x' })).status).toBe(404)
+    expect((await client.get('/api/session/stream')).status).toBe(400)
+  })
+})
+
+describe('the stream of the list', () => {
+  const reasons = (stream: EventStream) => stream.frames.map(({ data }) => data.reason)
+  it('says why it changed: made, renamed, asked, answered, cleared, deleted', async () => {
+    const stream = await client.open('/api/sessions/events')
+    const step = async (reason: string, act: () => unknown) => {
+      const from = stream.frames.length
+      await act()
+      const frame = await stream.until(({ data }) => data.reason === reason, from)
+      expect(frame).toMatchObject({ event: 'sessions_changed', data: { type: 'sessions_changed', version: expect.any(Number), profile: 'default', session_id: session } })
+    }
+    await step('session_new', async () => (session = await client.chat()))
+    await step('session_rename', () => client.post('/api/session/rename', { session_id: session, title: 'B' }))
+    await step('session_changed', begin)
+    const ask = (question: string) => turn().emit({ type: 'clarify.raised', question, request: { question, choices: [], free: true } })
+    await step('attention_pending', () => ask('a'))
+    await step('attention_resolved', () => client.post('/api/clarify/respond', { session_id: session, response: 'x' }))
+    await step('attention_pending', () => ask('b'))
+    await step('attention_cleared', () => turn().end({ outcome: 'completed' }))
+    await idle()
+    await step('session_delete', () => client.post('/api/session/delete', { session_id: session }))
+    stream.cut()
+    expect(reasons(stream)).not.toContain(undefined)
+  })
+})

@@ -171,6 +171,46 @@ describe('rows', () => {
   })
 })
 
+describe('a plan', () => {
+  it('has one row a run, replaced in place; an empty one is the newest, too, and the row ends with the run', async () => {
+    const { emit, rows, timers, puppet, events, session } = await speaking()
+    emit({ type: 'text', delta: 'I will ' })
+    emit({ type: 'plan', entries: [{ text: 'Look\uD800', state: 'active', priority: 'high' }, { text: 'Write', state: 'pending' }] })
+    emit({ type: 'text', delta: 'look' })
+    emit({ type: 'plan', entries: [{ text: 'Look', state: 'done' }] })
+    await timers.advance(100)
+    expect(await rows()).toMatchObject([{ kind: 'answer', text: 'I will look', state: 'live' }, { kind: 'plan', state: 'live', text: '', plan: [{ text: 'Look', state: 'done' }] }])
+    emit({ type: 'plan', entries: [] })
+    await timers.advance(100)
+    expect((await rows())[1]).toMatchObject({ kind: 'plan', plan: [] })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect((await rows())[1]).toMatchObject({ state: 'done', plan: [] })
+    expect((await events(session)).filter((event) => event.type === 'row.opened' && event.kind === 'plan')).toMatchObject([{ plan: [{ text: 'Look\uFFFD', state: 'active', priority: 'high' }, { text: 'Write', state: 'pending' }] }])
+  })
+
+  it('that begins empty is recorded, and a very long one is bounded', async () => {
+    const { emit, rows, timers } = await speaking()
+    emit({ type: 'plan', entries: [] })
+    await settle()
+    expect(await rows()).toMatchObject([{ kind: 'plan', plan: [] }])
+    emit({ type: 'plan', entries: Array.from({ length: 5000 }, () => ({ text: 'x'.repeat(20_000), state: 'pending' as const })) })
+    await timers.advance(100)
+    expect(JSON.stringify(await rows()).length).toBeLessThan(2_000_000)
+  })
+})
+
+describe('what a later re-attach needs', () => {
+  it('is in the log: the agent\'s session and its own name of the run, with its counters', async () => {
+    const { emit, transcript, session, started, runOf } = await speaking()
+    emit({ type: 'session.bound', foreign: 'agent-session', why: 'first' })
+    emit({ type: 'turn.bound', foreign: 'agent-run', counters: { input: 12 } })
+    await settle()
+    expect((await transcript(session)).session).toMatchObject({ foreign: 'agent-session' })
+    expect((await runOf(started)).bound).toEqual({ foreign: 'agent-run', counters: { input: 12 } })
+  })
+})
+
 describe('the end of a run', () => {
   it('names the last answer as the final one, unless a tool came after it', async () => {
     const { emit, puppet, rows, runOf, started } = await speaking()

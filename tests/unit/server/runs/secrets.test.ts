@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentEvent } from '../../../../server/agents/port'
-import { Refusal } from '../../../../server/contract/problems'
+import type { Refusal } from '../../../../server/contract/problems'
 import { settle } from '../../../support/fake-timers'
 import { codeOf } from './code-of'
 import { talking } from './talking'

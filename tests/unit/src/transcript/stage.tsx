@@ -16,6 +16,8 @@ export interface Stage {
   handle: TranscriptHandle
   asked: () => Asked | null
   setOnline: (online: boolean) => void
+  /** Moves the server's clock, ms. */
+  pass: (ms: number) => void
   /** Sends to the page what the story said since, and lets a frame pass. */
   show: () => Promise<void>
   /** The same without a frame. */
@@ -59,6 +61,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
   const [online, setOnline] = createSignal(true)
   const result: Partial<Stage> & { said: string[]; copied: string[]; retried: string[] } = { said: [], copied: [], retried: [] }
   let handle!: TranscriptHandle
+  let passed = 0
   let asked: Asked | null = null
   const draw = () => render(
     () => (
@@ -66,7 +69,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
         chat={chat}
         online={online()}
         announce={(words) => result.said.push(words)}
-        now={() => (story.events.length + 1) * 1000}
+        now={() => (story.events.length + 1) * 1000 + passed}
         actions={{
           copy: (text) => {
             result.copied.push(text)
@@ -107,6 +110,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
     handle,
     asked: () => asked,
     setOnline,
+    pass: (ms: number) => void (passed += ms),
     send,
     show: async () => {
       send()

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { RUN_PROBLEMS, type RunProblemCode } from '../../../../server/contract/problems'
 import { ProblemError } from '../../../../src/backend/port'
 import { frames, stage, type Stage } from './stage'
 
@@ -309,4 +310,147 @@ test('a step whose verb only a newer server knows is told by its name', async ()
     story.ask('t1', 'Go').tool('b', { verb: 'sing' as 'other', name: 'choir', target: 'a song' })
   })
   expect(text('.tx-label')).toEqual(['Using choir a song'])
+})
+
+test('a word into the turn stands where it was said, and says what became of it; one that was given back can go into the message box', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'One').close('a').steer('w1', 'w1.steer', 'Be quick').answer('b', 'Two')
+  })
+  await shown('.tx-word')
+  expect(text('.tx-word .meta')).toEqual(['With the agent, which sees this at its next step'])
+  on.story.delivered('w1', 'w1.steer')
+  await on.show()
+  expect(text('.tx-word .meta')).toEqual(['The agent has seen this'])
+  expect(on.said.at(-1)).toBe('The agent has seen this')
+  on.story.steer('w2', 'w2.steer', 'And careful').returned('w2', 'w2.steer', 'draft')
+  await on.show()
+  expect(text('.tx-word .meta')[1]).toContain('was not sent')
+  await press('.tx-word button')
+  expect(on.said).toContain('put back: And careful')
+  expect(text('.tx-word button')).toEqual(['In the message box'])
+  await press('.tx-word button')
+  expect(on.said.filter((words) => words.startsWith('put back'))).toHaveLength(1)
+  // Prose keeps its order around it, and the steps fold without it.
+  expect([...on.root.querySelectorAll('.tx-md, .tx-word .tx-said')].map((node) => node.textContent!.trim())).toEqual(['One', 'Be quick', 'Two', 'And careful'])
+})
+
+test('a plan is one line among the steps, ticked off in place, and no tick of the trace', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a').close('a').plan('p', [{ text: 'Look', state: 'done' }, { text: 'Do', state: 'active' }, { text: 'Skip', state: 'cancelled' }])
+  })
+  await shown('.tx-plan')
+  expect(text('.tx-label').at(-1)).toBe('Plan: 1 of 2 done')
+  expect(text('.tx-plan li')).toEqual(['Look, done', 'Do, under way', 'Skip, left out'])
+  expect(on.root.querySelectorAll('.tx-head .trace > i').length).toBe(1)
+  on.story.say({ type: 'plan.replaced', row: 'p', run: 't1.run', plan: [{ text: 'Look', state: 'done' }, { text: 'Do', state: 'done' }] })
+  await on.show()
+  expect(text('.tx-label').at(-1)).toBe('Plan: 2 of 2 done')
+  on.story.close('p').answer('b', 'Done').close('b').settle()
+  await on.show()
+  expect(on.root.querySelector('.tx-plan')).toBeNull()
+  await press('.tx-head')
+  expect(text('.tx-count')).toEqual(['1 step'])
+})
+
+test('a question says what was asked and what was answered; a secret only whether it was given', async () => {
+  const run = 't1.run'
+  on = await stage((story) => {
+    story.ask('t1', 'Go').question('q1').say({ type: 'clarify.raised', clarify: 'c1', row: 'q1', run, request: { question: 'Gross or net?', choices: ['Gross', 'Net'], free: true } })
+  })
+  expect(text('.tx-label')).toEqual(['Asks: Gross or net? waits for you'])
+  expect(text('.tx-time')[0]).toMatch(/^Waits for you after/)
+  on.story.say({ type: 'clarify.answered', clarify: 'c1', row: 'q1', run, answer: 'Net, please' }).close('q1')
+  on.story.question('q2').say({ type: 'secret.raised', secret: 's2', row: 'q2', run, request: { kind: 'secret', prompt: 'The key' } }).say({ type: 'secret.answered', secret: 's2', row: 'q2', run, given: true }).close('q2')
+  on.story.question('q3').say({ type: 'clarify.raised', clarify: 'c3', row: 'q3', run, request: { question: 'Now?', choices: [], free: true } }).say({ type: 'clarify.retired', clarify: 'c3', row: 'q3', run, why: 'expired' }).close('q3', { state: 'cancelled' })
+  await on.show()
+  expect(text('.tx-label')).toEqual(['Asked: Gross or net? — Net, please', 'Asked: The key — given', 'Asked: Now? — not answered'])
+  for (const button of on.root.querySelectorAll<HTMLElement>('.tx-step button')) button.click()
+  await shown('.tx-decision')
+  expect(text('.tx-decision')).toEqual(['Answered by you: Net, please', 'Given by you; it is kept nowhere', 'Not answered in time'])
+})
+
+test('a permission says who decided and how: the agent’s own label, for ever, or by itself', async () => {
+  const decided = (row: string, kind: 'once' | 'always', choice: string, by: 'person' | 'auto') => ({ type: 'approval.decided' as const, approval: `${row}.apr`, row, run: 't1.run', choice, kind, by })
+  on = await stage((story) => {
+    story.ask('t1', 'Go')
+    for (const row of ['a', 'b', 'c']) story.tool(row, { verb: 'run', name: 'shell', target: 'make' }).raise(row, `${row}.apr`, { choices: [{ id: 'y', kind: 'once', label: row === 'b' ? 'Yes, do' : undefined }, { id: 'al', kind: 'always' }] })
+    story.say(decided('a', 'always', 'al', 'person')).say(decided('b', 'once', 'y', 'person')).say(decided('c', 'once', 'y', 'auto')).close('a').close('b').close('c')
+  })
+  for (const button of on.root.querySelectorAll<HTMLElement>('.tx-step button')) button.click()
+  await shown('.tx-step:last-child .tx-decision')
+  expect(text('.tx-decision')).toEqual(['Allowed by you, from now on', '“Yes, do” chosen by you', 'Allowed by itself: this chat allowed everything'])
+})
+
+const ended = (code: RunProblemCode) => stage((story) => {
+  story.ask('t1', 'Go').answer('a', 'Half').close('a').settle({ outcome: 'failed', problem: { code, words: 'as they said it' } })
+})
+
+test('every problem has words and a next step, the most promising first', async () => {
+  const first: Record<string, string> = {}
+  for (const code of RUN_PROBLEMS) {
+    on = await ended(code)
+    await shown('.tx-err')
+    expect(text('.tx-err h3')[0], code).not.toMatch(/^error\./)
+    expect(text('.tx-err p')[0], code).not.toMatch(/^error\./)
+    expect(text('.tx-own'), code).toEqual(['as they said it'])
+    first[code] = text('.tx-err .acts button')[0]!
+    on.leave()
+  }
+  on = null
+  expect(first).toMatchObject({
+    no_response: 'Try again', auth_mismatch: 'Open the settings', quota_exhausted: 'Choose another model', model_not_found: 'Choose another model', tool_limit_reached: 'Go on from here',
+    no_model: 'Connect a model', compression_exhausted: 'Go on in a new chat', server_restarted: 'Go on from here', rate_limit: 'Try again',
+  })
+})
+
+test('stopped, broken off, at its limit, without a reply: one line each, with a way on for the newest turn alone', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'Half').close('a').stop().settle({ outcome: 'cancelled' })
+    story.ask('t2', 'Go').answer('b', 'Half').close('b').settle({ reason: 'limit' })
+  })
+  await shown('.tx-turn:last-child .acts')
+  expect(text('.tx-mk p')).toHaveLength(2)
+  expect(text('.tx-mk .acts button')).toEqual(['Go on from here'])
+  await press('.tx-mk .acts button')
+  expect(on.said).toContain('go on: Go on from where you stopped.')
+  on.story.ask('t3', 'Go').tool('c').close('c').settle()
+  await on.show()
+  await shown('.tx-turn:last-child .acts')
+  expect(text('.tx-turn:last-child .tx-mk p')).toEqual(['The agent finished without a reply.'])
+})
+
+test('a stop and a break are announced as what they are', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'x')
+  })
+  on.story.close('a').stop().settle({ outcome: 'cancelled' })
+  await on.show()
+  on.story.ask('t2', 'Go').answer('b', 'x')
+  await on.show()
+  on.story.close('b').settle({ outcome: 'interrupted', problem: { code: 'agent_died' } })
+  await on.show()
+  expect(on.said).toEqual(['Stopped', 'The agent is working', 'The answer broke off'])
+})
+
+test('a run that went on after a restart of the server says so, and nothing of the break', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'Half').close('a', { state: 'cancelled' }).settle({ outcome: 'interrupted', problem: { code: 'server_restarted' } }).run('run_2', 'reattached').answer('b', 'Whole')
+  })
+  await shown('.tx-mk')
+  expect(text('.tx-mk')).toEqual(['The server was restarted in between; the agent went on.'])
+  on.story.close('b').settle()
+  await on.show()
+  expect(text('.tx-mk')).toHaveLength(1)
+})
+
+test('while it stops it says so, and after a while what it waits for', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'run', name: 'shell', target: 'make all' }).stop()
+  })
+  await shown('.tx-mk')
+  expect(text('.tx-mk')).toEqual(['Stopping…'])
+  on.pass(6000)
+  await shown('.tx-mk:not(:empty)')
+  for (const end = Date.now() + 10_000; !text('.tx-mk')[0]!.includes('make all'); await frames(1)) if (Date.now() > end) throw new Error(text('.tx-mk')[0])
+  expect(text('.tx-mk')[0]).toMatch(/^Still stopping: waiting for “make all”/)
 })

@@ -15,6 +15,8 @@ export interface BoxProps extends Pick<ComposerProps, Given> {
   parts: AppParts
   /** The open chat; null while it is an empty one. */
   facts: ChatFacts | null
+  /** Not while a sheet stands in its place; what waits is shown all the same. */
+  shown: boolean
   /** How many questions are open in this chat. */
   questions: number
   /** One of them holds the box. */
@@ -49,7 +51,7 @@ export function Box(props: BoxProps) {
     )
   })
   const give = (session: string, text: string) => {
-    if (session === props.facts?.chat.session && box) box.give(text)
+    if (session === props.facts?.chat.session && props.shown && box) box.give(text)
     else void parts.drafts.append(session, text)
   }
   return (
@@ -61,40 +63,42 @@ export function Box(props: BoxProps) {
           </Show>
         )}
       </Show>
-      <Composer
-        chat={props.facts?.chat.session ?? 'new'}
-        placeholder={props.placeholder}
-        workspace={props.workspace}
-        model={props.model}
-        scripted={props.scripted}
-        run={boxRun()}
-        locked={props.locked}
-        mode={mode()}
-        steers={!deaf().includes(run()?.agent.kind ?? '')}
-        onMode={(way) => {
-          setMode(way)
-          quickSet(parts.quick, KEYS.way, way)
-        }}
-        online={props.online}
-        ready={props.ready}
-        phone={props.phone}
-        fingers={props.fingers}
-        skew={props.skew}
-        drafts={parts.drafts}
-        send={props.send}
-        stop={props.stop}
-        models={() => parts.backend.call('GET /api/models', {})}
-        onModel={props.onModel}
-        onManage={props.onManage}
-        onSent={props.onSent}
-        announce={notices.announce}
-        onFailedElsewhere={(text) => notices.toast({ kind: 'bad', text })}
-        onWriting={props.onWriting}
-        handle={(handle) => {
-          box = handle
-          props.handle(handle)
-        }}
-      />
+      <Show when={props.shown}>
+        <Composer
+          chat={props.facts?.chat.session ?? 'new'}
+          placeholder={props.placeholder}
+          workspace={props.workspace}
+          model={props.model}
+          scripted={props.scripted}
+          run={boxRun()}
+          locked={props.locked}
+          mode={mode()}
+          steers={!deaf().includes(run()?.agent.kind ?? '')}
+          onMode={(way) => {
+            setMode(way)
+            quickSet(parts.quick, KEYS.way, way)
+          }}
+          online={props.online}
+          ready={props.ready}
+          phone={props.phone}
+          fingers={props.fingers}
+          skew={props.skew}
+          drafts={parts.drafts}
+          send={props.send}
+          stop={props.stop}
+          models={() => parts.backend.call('GET /api/models', {})}
+          onModel={props.onModel}
+          onManage={props.onManage}
+          onSent={props.onSent}
+          announce={notices.announce}
+          onFailedElsewhere={(text) => notices.toast({ kind: 'bad', text })}
+          onWriting={props.onWriting}
+          handle={(handle) => {
+            box = handle
+            props.handle(handle)
+          }}
+        />
+      </Show>
     </>
   )
 

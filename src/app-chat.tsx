@@ -223,33 +223,32 @@ export function ChatPane(props: ChatPaneProps) {
               />
             )}
           </Show>
-          <Show when={boxShown()}>
-            <Box
-              parts={props.parts}
-              facts={props.facts}
-              questions={asks().length}
-              locked={!folded() && asks().some((one) => one.kind === 'clarify')}
-              placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
-              workspace={workspace()}
-              model={model()}
-              scripted={scripted()}
-              online={props.online}
-              ready={session() ? model() !== null || props.ready : props.ready}
-              phone={props.phone}
-              fingers={props.fingers}
-              skew={props.skew}
-              send={send}
-              stop={stop}
-              onModel={(chosen) => void chooseModel(chosen)}
-              onManage={() => props.go('/settings/connection')}
-              onSent={() => view?.toEnd()}
-              onWriting={(now) => {
-                setWriting(now)
-                props.onWriting(now)
-              }}
-              handle={(handle) => (box = handle)}
-            />
-          </Show>
+          <Box
+            shown={boxShown()}
+            parts={props.parts}
+            facts={props.facts}
+            questions={asks().length}
+            locked={!folded() && asks().some((one) => one.kind === 'clarify')}
+            placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
+            workspace={workspace()}
+            model={model()}
+            scripted={scripted()}
+            online={props.online}
+            ready={session() ? model() !== null || props.ready : props.ready}
+            phone={props.phone}
+            fingers={props.fingers}
+            skew={props.skew}
+            send={send}
+            stop={stop}
+            onModel={(chosen) => void chooseModel(chosen)}
+            onManage={() => props.go('/settings/connection')}
+            onSent={() => view?.toEnd()}
+            onWriting={(now) => {
+              setWriting(now)
+              props.onWriting(now)
+            }}
+            handle={(handle) => (box = handle)}
+          />
         </div>
       </Show>
     </>

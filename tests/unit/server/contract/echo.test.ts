@@ -61,13 +61,20 @@ describe('the echo index', () => {
   })
 
   test('case 102: answers as a naive matcher does, for any chunking, through any row of appends, cuts and questions', () => {
-    const step = fc.oneof({ weight: 3, arbitrary: fc.record({ op: fc.constant('append' as const), text: text(12) }) }, fc.record({ op: fc.constantFrom('ask' as const, 'cut' as const), text: text(5) }))
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ op: fc.constant('append' as const), text: text(12) }) },
+      fc.record({ op: fc.constantFrom('ask' as const, 'cut' as const), text: text(5) }),
+      // The end as it is, with other white space: what an echo is.
+      fc.record({ op: fc.constant('echo' as const), text: text(5), units: fc.integer({ min: 1, max: 8 }) }),
+    )
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 4 }), (steps, size) => {
         const index = new EchoIndex()
         const chunked = new EchoIndex()
         const naive = new Naive()
-        for (const { op, text: words } of steps) {
+        for (const one of steps) {
+          const { op } = one
+          const words = op === 'echo' ? `${naiveFold(one.text) === '' ? one.text : ''}${naive.raw.slice(-one.units).replace(/ /g, '\n\n')}\t` : one.text
           if (op === 'append') {
             index.append(words)
             for (let i = 0; i < words.length; i += size) chunked.append(words.slice(i, i + size))
@@ -111,6 +118,16 @@ describe('a passage that was said before', () => {
       { numRuns: 2000, verbose: 1 },
     )
   })
+})
+
+test('a passage is found at every place of a text, if it has 80 units and not one less', () => {
+  const said = Array.from({ length: 400 }, (_, i) => String.fromCharCode(0x4e00 + i)).join('')
+  const passages = new Passages()
+  passages.append(said.slice(0, 33))
+  passages.append(said.slice(33))
+  for (let at = 0; at + 80 <= said.length; at++) {
+    if (!passages.holds(said.slice(at, at + 80)) || passages.holds(said.slice(at, at + 79)) || passages.holds(`${said.slice(at, at + 79)}x`)) throw new Error(`place ${at}`)
+  }
 })
 
 describe('reasoning that only repeats what is said', () => {

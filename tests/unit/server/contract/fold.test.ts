@@ -108,6 +108,7 @@ describe('questions for words and secrets', () => {
     story.say({ type: 'clarify.raised', clarify: 'c2', row: 'r1', run: 't1.run', request: { question: 'Again?', choices: [], free: true } })
     expect(story.value.rows.get('r1')).toMatchObject({ clarify: { id: 'c2', state: 'open', question: 'Again?' } })
     expect(story.value.rows.get('r1')).not.toHaveProperty('clarify.answer')
+    story.say({ type: 'clarify.retired', clarify: 'c2', row: 'r1', run: 't1.run', why: 'expired' })
     expect(step(story.value, { type: 'secret.raised', row: 'r1', run: 't1.run', secret: 's9', request: { kind: 'sudo', prompt: '' } })).toBe('gap')
   })
 })
@@ -141,11 +142,11 @@ describe('what waits', () => {
   })
 
   test('goes at once when it is to be sent now, wherever it stands, and also when it was joined with others', () => {
-    const story = new Story().queue('q1', 'a').queue('q2', 'b').say({ type: 'queue.moved', item: 'q2', before: 'q2', send: true })
-    expect(order(story)).toEqual(['q1:a', 'q2:b!'])
-    story.say({ type: 'queue.combined', items: ['q1', 'q2'], text: 'ab' })
-    expect(order(story)).toEqual(['q1:ab!'])
-    expect(nextQueued(story.value.queue, { state: 'settled', outcome: 'failed' })!.id).toBe('q1')
+    const story = new Story().queue('q1', 'a').queue('q2', 'b').say({ type: 'queue.moved', item: 'q1', before: 'q1', send: true })
+    expect(order(story)).toEqual(['q1:a!', 'q2:b'])
+    story.say({ type: 'queue.combined', items: ['q2', 'q1'], text: 'ba' })
+    expect(order(story)).toEqual(['q2:ba!'])
+    expect(nextQueued(story.value.queue, { state: 'settled', outcome: 'failed' })!.id).toBe('q2')
   })
 
   test('before something that is gone means at the end', () => {

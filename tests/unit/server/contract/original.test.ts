@@ -70,9 +70,14 @@ describe('the original’s chat stream', () => {
     const story = new Story().ask('t1', 'x').tool('r1').tool('r2').raise('r1', 'a1').raise('r2', 'a2').decide('r1', 'a1').question('r3').raise('r3', 'a3')
     const asked = (): unknown[] => told(story).filter(({ name }) => name === 'approval').map(({ data }) => [data.approval_id, data.pending_count])
     expect(asked()).toEqual([['a1', 1], ['a1', 2], ['a2', 1], ['a2', 2]])
-    // An answer to another than the head changes no card; the end of a run tells none.
-    story.decide('r3', 'a3').say({ type: 'approval.retired', approval: 'a2', row: 'r2', run: 't1.run', why: 'run_ended' })
+    // The end of a run takes its questions away, one after the other, and tells none.
+    story.say({ type: 'approval.retired', approval: 'a2', row: 'r2', run: 't1.run', why: 'run_ended' }).say({ type: 'approval.retired', approval: 'a3', row: 'r3', run: 't1.run', why: 'run_ended' })
     expect(asked()).toHaveLength(4)
+  })
+
+  test('an answer to another than the head changes no card', () => {
+    const story = new Story().ask('t1', 'x').tool('r1').tool('r2').raise('r1', 'a1').raise('r2', 'a2').decide('r2', 'a2')
+    expect(told(story).filter(({ name }) => name === 'approval')).toHaveLength(2)
   })
 
   test('a permission that is only asked next is not told before the one that can be given', () => {

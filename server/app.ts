@@ -56,12 +56,12 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
 
   const mount = <N extends JsonRoute>(name: N) => {
     const handle = handlers[name] as Handler<JsonRoute>
-    app.on(methodOf(name), pathOf(name), async (c) => {
+    app.on(methodOf(name), pathOf(name).replace(/\{(\w+)\}/g, ':$1'), async (c) => {
       const { incoming: request, outgoing: response } = c.env
       const header = headerOf(request)
       if (routeOf(name).stream && request.method === 'HEAD') throw new Refusal('method_not_allowed', 'method not allowed')
       if (routeOf(name).act) checkOrigin(header, options.allowedOrigins)
-      const raw = isGet(name) ? queryOf(new URL(c.req.url).searchParams) : await readJson(request, response, { wipe: routeOf(name).secret === true })
+      const raw = isGet(name) ? { ...queryOf(new URL(c.req.url).searchParams), ...c.req.param() } : await readJson(request, response, { wipe: routeOf(name).secret === true })
       const input = parseInput(name, raw)
       await guardSession(name, input as Record<string, unknown>)
       const call = { input, profile: parts.profile, header, request, response } as Call<JsonRoute>
@@ -92,7 +92,7 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
 
   app.notFound((c) => {
     const path = c.req.path
-    const known = (Object.keys(routes) as RouteName[]).filter((name) => pathOf(name) === path)
+    const known = (Object.keys(routes) as RouteName[]).filter((name) => patternOf(name).test(path))
     if (known.length > 0) return answerProblem(c, new Refusal('method_not_allowed', 'method not allowed'), { Allow: known.map(methodOf).join(', ') })
     const header = headerOf(c.env.incoming)
     const asset = c.req.method === 'GET' || c.req.method === 'HEAD' ? options.assets.answer(path, { ifNoneMatch: header('if-none-match'), acceptEncoding: header('accept-encoding') }) : null
@@ -115,6 +115,11 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
   })
 
   return app
+}
+
+/** Of a path, as another method of it would have to match. */
+function patternOf(name: RouteName): RegExp {
+  return new RegExp(`^${pathOf(name).replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
 }
 
 function headerOf(request: IncomingMessage): (name: string) => string | undefined {

@@ -1,16 +1,15 @@
-import { originalCursor, originalId, originalStream, translate } from '../contract/original'
-import type { OriginalFrame } from '../contract/original'
+import { originalCursor, originalStream, translate } from '../contract/original'
 import type { Event } from '../contract/events'
 import type { FullSession } from '../contract/routes'
 import type { Row } from '../contract/rows'
 import type { Store } from '../store/port'
-import { encodeFrame } from './frames'
+import { FrameTeller } from './frame-teller'
 import type { Outlet } from './outlet'
-import { TimedReasoning } from './told-reasoning'
 import { openView } from './view'
 import type { ViewParts } from './view'
 
-const PAGE = 500
+/** Events of one read. */
+export const PAGE = 500
 
 export interface OriginalReader {
   outlet: Outlet
@@ -41,51 +40,27 @@ export async function tellRun(parts: OriginalParts, reader: OriginalReader): Pro
   const { outlet, session } = reader
   const view = openView(parts, outlet)
   const stream = originalStream(session, reader.run, reader.startedSeq, reader.held)
-  const reasoning = new TimedReasoning(timers, ({ text, id }) => outlet.send(encodeFrame('reasoning', { text }, id)))
+  const teller = new FrameTeller(timers, outlet)
   let deletion: Event | undefined
   const unwatch = feed.watch(session, (entry) => {
     if (entry.removed) deletion = entry.events.find((event) => event.type === 'session.deleted')
     view.signal()
   })
-
   let read = reader.startedSeq - 1
-  let from: ReturnType<typeof originalCursor> = null
-  let told = 0
   /** Part of the run is pruned: only its end is told. */
   let endOnly = false
-
-  const tell = (frames: OriginalFrame[], event: Event) => {
-    for (const { k, name, data, ends, takeBack } of frames) {
-      if (takeBack !== undefined) {
-        reasoning.takeBack(takeBack)
-        continue
-      }
-      if ((from === null || event.seq > from.seq || (event.seq === from.seq && k > from.k)) && (!endOnly || event.type === 'run.settled' || event.type === 'session.deleted')) {
-        told++
-        const id = originalId(stream, event.seq, k)
-        if (name === 'reasoning') reasoning.add(String(data.text), id)
-        else {
-          reasoning.flush()
-          outlet.send(encodeFrame(name, data, id))
-        }
-      }
-      if (ends) view.finish()
-    }
-  }
   /** False when the reader cannot be told the rest. */
   const passGap = (next: number): boolean => {
-    if (from !== null && next <= from.seq + 1) return true
-    if (from !== null || told > 0) {
-      reasoning.flush()
-      outlet.send(encodeFrame('apperror', recovery(reader, next - read - 1)))
+    if (teller.from !== null && next <= teller.from.seq + 1) return true
+    if (teller.from !== null || teller.told > 0) {
+      teller.send('apperror', recovery(reader, next - read - 1))
       return false
     }
-    endOnly = true
-    return true
+    return (endOnly = true)
   }
 
   try {
-    from = originalCursor(reader.cursor, stream, (await store.load(session))?.seq ?? 0)
+    teller.from = originalCursor(reader.cursor, stream, (await store.load(session))?.seq ?? 0)
     while (!view.over) {
       const page = deletion ? [deletion] : await store.events(session, { afterSeq: read, limit: PAGE })
       // The event behind a question says whether it was answered by itself, so the last of a full page waits for the next one.
@@ -93,8 +68,9 @@ export async function tellRun(parts: OriginalParts, reader: OriginalReader): Pro
       for (const [i, event] of page.slice(0, more ? -1 : undefined).entries()) {
         if (view.over) break
         if (event.seq !== read + 1 && !deletion && !passGap(event.seq)) return
-        const settled = event.type === 'run.settled' && event.run === reader.run
-        tell(translate(stream, event, settled ? await full(session) : null, page[i + 1]), event)
+        const ends = event.type === 'run.settled' && event.run === reader.run
+        const frames = translate(stream, event, ends ? await full(session) : null, page[i + 1])
+        if (teller.tell(stream, event.seq, endOnly && !ends && !deletion ? [] : frames)) view.finish()
         read = event.seq
         await outlet.drained()
       }
@@ -103,7 +79,7 @@ export async function tellRun(parts: OriginalParts, reader: OriginalReader): Pro
     }
   } finally {
     unwatch()
-    reasoning.flush()
+    teller.flush()
     view.close()
   }
 }

@@ -2,14 +2,17 @@ import { tellAsked } from '../feed/asked'
 import { tellList } from '../feed/list-stream'
 import type { Outlet } from '../feed/outlet'
 import { openOutlet } from '../feed/outlet'
+import { tellSessionEvents } from '../feed/session-events'
 import { tellSession } from '../feed/session-stream'
 import type { Call, Handlers } from './call'
+import { readFull } from './full'
 import { loadSession } from './load'
 import { refuseOverload } from './overload'
 import type { Parts } from './parts'
 import { openIn, pendingOf } from './pending'
+import { rowsOf } from './stream'
 
-type Names = 'GET /api/approval/stream' | 'GET /api/clarify/stream' | 'GET /api/session/stream' | 'GET /api/sessions/events'
+type Names = 'GET /api/approval/stream' | 'GET /api/clarify/stream' | 'GET /api/session/stream' | 'GET /api/sessions/events' | 'GET /api/sessions/{session_id}/events'
 
 /** The original's smaller streams (features.md §3.3): views over the one feed. */
 export function olderStreams({ store, feed, timers, report }: Pick<Parts, 'store' | 'feed' | 'timers' | 'report'>): Handlers<Names> {
@@ -40,6 +43,13 @@ export function olderStreams({ store, feed, timers, report }: Pick<Parts, 'store
       await loadSession(store, session)
       const known = /^\d{1,9}$/.test(input.known_count ?? '') ? { known: Number(input.known_count) } : {}
       open('/api/session/stream', response, (outlet) => tellSession({ feed, timers }, { outlet, session, ...known, load: () => store.load(session) }))
+    },
+    async 'GET /api/sessions/{session_id}/events'({ input, header, response }) {
+      const session = input.session_id
+      await loadSession(store, session)
+      const cursor = input.after_event_id ?? input.cursor ?? header('last-event-id')
+      const parts = { store, feed, timers, full: (id: string) => readFull(store, id), rowsOf: (id: string, turn: string) => rowsOf(store, id, turn) }
+      open('/api/sessions/…/events', response, (outlet) => tellSessionEvents(parts, { outlet, session, ...(cursor === undefined ? {} : { cursor }) }))
     },
     'GET /api/sessions/events'({ profile, response }) {
       open('/api/sessions/events', response, (outlet) => tellList({ feed, timers }, { outlet, profile: profile.name }))

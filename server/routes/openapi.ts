@@ -53,13 +53,13 @@ function operation(name: RouteName): Record<string, unknown> {
     summary: details[name].summary,
     'x-offline': offline,
     ...(act ? { 'x-acts': true } : {}),
-    ...(methodOf(name) === 'GET' ? { parameters: parameters(input) } : { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
+    ...(methodOf(name) === 'GET' ? { parameters: parameters(input, pathOf(name)) } : { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
     responses: { '200': { description: 'Done', content: ok }, ...problems([...details[name].problems, ...ANY_ROUTE]) },
   }
 }
 
-function parameters({ properties = {}, required = [] }: { properties?: Record<string, object>; required?: string[] }): object[] {
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }))
+function parameters({ properties = {}, required = [] }: { properties?: Record<string, object>; required?: string[] }, path: string): object[] {
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: path.includes(`{${name}}`) ? 'path' : 'query', required: required.includes(name), schema }))
 }
 
 function problems(codes: ProblemCode[]): Record<string, object> {

@@ -37,7 +37,7 @@ function cursorOf(input: InputOf<'GET /api/chat/stream'>, lastEventId: string | 
 }
 
 /** Rows of one turn; of an older one they cost the history, and hardly anybody asks. */
-async function rowsOf(store: Store, session: string, turn: string): Promise<Row[]> {
+export async function rowsOf(store: Store, session: string, turn: string): Promise<Row[]> {
   const state = await store.load(session)
   const value = state?.tail.turns.has(turn) ? state.tail : await readTranscript(store, session)
   return [...(value?.rows.values() ?? [])].filter((row) => row.turn === turn)

@@ -7,7 +7,8 @@ import type { TestServer } from '../support/server'
 export type Told<N extends RouteName> = { status: number; headers: Headers; body: OutputOf<N>; problem: Problem }
 
 export async function call<N extends RouteName>(server: Pick<TestServer, 'url'>, name: N, input: InputOf<N>, headers: Record<string, string> = {}): Promise<Told<N>> {
-  const address = new URL(pathOf(name), server.url)
+  const path = pathOf(name).replace(/\{(\w+)\}/g, (_, member: string) => encodeURIComponent(String((input as Record<string, unknown>)[member])))
+  const address = new URL(path, server.url)
   const get = methodOf(name) === 'GET'
   if (get) for (const [key, value] of Object.entries((input ?? {}) as Record<string, unknown>)) if (value !== undefined) address.searchParams.set(key, String(value))
   const answer = await fetch(address, get ? { headers } : { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(input) })

@@ -143,7 +143,7 @@ describe('a chat of another profile', () => {
     const amber = await foreign('amber')
     const others = [await foreign('ghost'), await foreign('')]
     const before = await server.store.head()
-    expect(guarded).toHaveLength(31)
+    expect(guarded).toHaveLength(32)
     for (const name of guarded) {
       const theirs = await call(server, name, body(name, amber) as never)
       expect({ name, status: theirs.status, problem: theirs.problem }).toEqual({
@@ -178,6 +178,8 @@ describe('answers', () => {
     const answer = await raw('DELETE', '/api/session/new', 'localhost')
     expect(answer.status).toBe(405)
     expect(answer.header('allow')).toBe('POST')
+    const inPath = await raw('POST', '/api/sessions/ses_x/events', 'localhost')
+    expect([inPath.status, inPath.header('allow')]).toEqual([405, 'GET'])
     expect((await raw('HEAD', '/api/events', 'localhost')).status).toBe(405)
     expect((await raw('HEAD', '/health', 'localhost')).status).toBe(200)
   })
@@ -263,6 +265,7 @@ describe('the OpenAPI document', () => {
     const start = document.paths['/api/chat/start']!.post!
     expect(start).toMatchObject({ 'x-acts': true, requestBody: { content: { 'application/json': { schema: { type: 'object', required: ['session_id'] } } } } })
     expect(JSON.stringify(start.responses)).toContain('key_reused')
+    expect(document.paths['/api/sessions/{session_id}/events']!.get!.parameters).toContainEqual({ name: 'session_id', in: 'path', required: true, schema: expect.objectContaining({ type: 'string' }) })
     expect(document.paths['/api/events']!.get!.parameters).toContainEqual({ name: 'after', in: 'query', required: false, schema: expect.objectContaining({ type: 'string' }) })
     for (const [, methods] of Object.entries(document.paths)) for (const operation of Object.values(methods)) expect(Object.keys(operation.responses as object)).toContain('200')
     // Every reference leads somewhere.

@@ -215,6 +215,71 @@ describe('the stream of one chat', () => {
   })
 })
 
+describe('the stream over all runs of a chat', () => {
+  const open = (headers: Record<string, string> = {}) => client.open(`/api/sessions/${session}/events`, {}, headers)
+
+  it('tells the live run from its start, the next one behind it, and stays', async () => {
+    const first = await begin()
+    turn().emit({ type: 'text', delta: 'First.' })
+    await (await client.run(first)).named('token')
+    const stream = await open()
+    turn().end({ outcome: 'completed' })
+    await stream.named('stream_end')
+    await idle()
+    const second = await settledRun()
+    await stream.until(({ event, id }) => event === 'stream_end' && id!.startsWith(second))
+    expect(ids(stream.frames)).toEqual([...ids(await all(first)), ...ids(await all(second))])
+    expect(stream.frames.some(({ event }) => event === 'session_snapshot')).toBe(false)
+    stream.cut()
+  })
+
+  it('goes on behind a cursor of any run, over the runs after it', async () => {
+    const [first, second] = [await settledRun(), await settledRun()]
+    const whole = [...(await all(first)), ...(await all(second))]
+    const place = (await all(first)).findIndex(({ event }) => event === 'tool')
+    const stream = await open({ 'Last-Event-ID': whole[place]!.id! })
+    await stream.until(({ id }) => id === whole.at(-1)!.id)
+    expect(ids(stream.frames)).toEqual(ids(whole.slice(place + 1)))
+    stream.cut()
+  })
+
+  it('tells the whole chat where a cursor cannot be honoured: unknown, of another chat, malformed, too high, pruned', async () => {
+    const run = await settledRun()
+    const known = await all(run)
+    const other = session
+    session = await client.chat()
+    const strange = (await all(await settledRun()))[0]!.id!
+    session = other
+    const cursors = ['', 'nonsense', 'run_x:17', `${run}:0`, `${run}:99999`, strange]
+    await server.store.prune({ settledBefore: Date.now() + 1, limit: 1000 })
+    for (const cursor of [...cursors, known[0]!.id!]) {
+      const stream = await open({ 'Last-Event-ID': cursor })
+      const told = await stream.named('session_snapshot')
+      expect([cursor, told.data.session.messages]).toEqual([cursor, await client.messages(session)])
+      expect(stream.names()).toEqual(['session_snapshot'])
+      stream.cut()
+    }
+  })
+
+  it('after a snapshot in the middle of a run it goes on with what comes', async () => {
+    const run = await begin()
+    turn().emit({ type: 'text', delta: 'First.' })
+    await (await client.run(run)).named('token')
+    const stream = await open({ 'Last-Event-ID': 'run_x:17' })
+    await stream.named('session_snapshot')
+    turn().emit({ type: 'tool.started', call: 'c1', name: 'read', verb: 'read', target: 'a.md' })
+    turn().emit({ type: 'tool.closed', call: 'c1', state: 'done' })
+    turn().emit({ type: 'text', delta: 'Second.' })
+    turn().end({ outcome: 'completed' })
+    await stream.named('stream_end')
+    expect(stream.text('token')).toBe('Second.')
+    expect(stream.names().filter((name) => name === 'tool' || name === 'tool_complete')).toEqual(['tool', 'tool_complete'])
+    await client.post('/api/session/delete', { session_id: session })
+    await stream.ended()
+    expect((await open()).status).toBe(404)
+  })
+})
+
 describe('the stream of the list', () => {
   const reasons = (stream: EventStream) => stream.frames.map(({ data }) => data.reason)
   it('says why it changed: made, renamed, asked, answered, cleared, deleted', async () => {

@@ -59,6 +59,7 @@ export const details: Record<RouteName, RouteDetail> = {
   'GET /api/session/stream': {
     summary: 'What begins in a chat by itself: `initial`, `server_turn_started`, and `session-updated` for a reader whose `known_count` is behind.', problems: owned,
   },
+  'GET /api/sessions/{session_id}/events': { summary: 'Events of all runs of a chat, behind a cursor `run:n`; `session_snapshot` with the whole chat where it cannot be honoured.', problems: owned },
   'GET /api/sessions/events': { summary: 'The list has changed (`sessions_changed`, with a reason); a slow reader gets the newest alone.', problems: [] },
   'GET /api/events': { summary: 'Everything that changes, from a cursor on: list entries, and the events of one open chat.', problems: owned },
   'GET /api/models': { summary: 'Models to choose from, by connection.', problems: [] },

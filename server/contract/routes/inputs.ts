@@ -63,6 +63,7 @@ export const inputs = {
   'POST /api/session/read': z.object({ session_id, seq: z.number().check(z.int(), z.gte(0)) }),
   'GET /api/session/stream': z.object({ session_id, known_count: z.optional(z.string()) }),
   'GET /api/sessions/events': none,
+  'GET /api/sessions/{session_id}/events': z.object({ session_id, after_event_id: text, cursor: text }),
   'GET /api/events': z.object({ session_id: z.optional(session_id), after: cursor }),
   'GET /api/models': z.object({ freshness: z.optional(z.enum(['session_visit'])) }),
   'GET /api/providers': none,

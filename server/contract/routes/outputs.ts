@@ -98,6 +98,8 @@ export interface Outputs {
   'GET /api/session/stream': never
   /** `text/event-stream`: `sessions_changed` (features.md §3.3). */
   'GET /api/sessions/events': never
+  /** `text/event-stream`: the frames of all runs, and `session_snapshot` (features.md §3.3). */
+  'GET /api/sessions/{session_id}/events': never
   /** `text/event-stream`: `Frames` of `wire.ts`. */
   'GET /api/events': never
   'GET /api/models': ModelsAnswer

@@ -1,5 +1,5 @@
 /**
- * Every route of the HTTP contract, as plain data. The name of a route is its method and path; the server implements the table, the
+ * Every route of the HTTP contract, as plain data. The name of a route is its method and path, `{…}` in it a member of the input; the server implements the table, the
  * page's client and the shim are derived from it, and `GET /api/openapi.json` is generated from it. The schemas (`inputs.ts`) and the
  * words (`details.ts`) stand apart so that the page carries only what it uses.
  */
@@ -53,6 +53,7 @@ export const routes = {
   'POST /api/session/read': { offline: 'never', act: true },
   'GET /api/session/stream': { offline: 'never', stream: true },
   'GET /api/sessions/events': { offline: 'never', stream: true },
+  'GET /api/sessions/{session_id}/events': { offline: 'never', stream: true },
   'GET /api/events': { offline: 'never', stream: true },
   'GET /api/models': { offline: 'copy' },
   'GET /api/providers': { offline: 'copy' },

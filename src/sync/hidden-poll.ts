@@ -66,5 +66,5 @@ export function makeHiddenPoll(parts: HiddenPollParts): HiddenPoll {
 
 /** What of a status a person would notice. */
 function digest(status: Status): string {
-  return JSON.stringify([status.active_stream_id, status.agent_running, status.message_count, status.last_message_at, status.attention, status.title])
+  return JSON.stringify([status.active_stream_id, status.agent_running, status.message_count, status.last_message_at, status.attention, status.queued, status.title])
 }

@@ -89,6 +89,17 @@ test('it says when something differs from the answer before, and only then', asy
   expect(news).toEqual(['A'])
 })
 
+test('a message that waits and a question that is asked or answered are news', async () => {
+  const status = (more: object) => ({ active_stream_id: 'run_1', agent_running: true, message_count: 1, last_message_at: 1, attention: null, queued: 0, title: 'A', ...more })
+  poll.start('A')
+  const answers = [{}, { queued: 1 }, { queued: 1, attention: { kind: 'approval', count: 1, severity: 'warning' } }, { queued: 1 }, { queued: 1 }]
+  for (const [n, more] of answers.entries()) {
+    asked[n]!.answer(status(more))
+    await timers.advance(HIDDEN_POLL_MS)
+  }
+  expect(news).toEqual(['A', 'A', 'A'])
+})
+
 test('started twice, there is one timer', async () => {
   poll.start('A')
   poll.start('A')

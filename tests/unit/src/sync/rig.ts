@@ -111,7 +111,9 @@ export class FakeServer {
     }
     if (path === '/api/session/status') {
       const found = await this.store.load(session)
-      return json(found ? { session_id: session, active_stream_id: null, agent_running: false, message_count: found.head.count, last_message_at: found.head.lastAt, title: found.head.title, attention: null } : null)
+      const entry = (await this.store.list({ profile: 'default', limit: 1000 })).entries.find(({ id }) => id === session)
+      const attention = entry?.questions ? { kind: 'approval', count: entry.questions, severity: 'warning' } : null
+      return json(found ? { session_id: session, active_stream_id: null, agent_running: false, message_count: found.head.count, last_message_at: found.head.lastAt, title: found.head.title, attention, queued: entry?.queued ?? 0 } : null)
     }
     return json({})
   }

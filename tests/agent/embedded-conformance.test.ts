@@ -10,6 +10,7 @@ conformance('the embedded agent', async (options) => {
   const plays = new Map<string, Reply[]>()
   let refusing = false
   const home = await embeddedHome(fake.base, {
+    ...(options.clarify === undefined ? {} : { clarify: options.clarify }),
     wrap: (models) => ({
       ...models,
       endpoint: async (profile, model) => {
@@ -23,11 +24,13 @@ conformance('the embedded agent', async (options) => {
   return {
     ...rig,
     message: (cues) => {
+      if (cues.some((cue) => cue.cue === 'later' || (cue.cue === 'tools' && cue.calls.some((call) => call.tool === 'shell' && call.ms !== undefined)))) return null
       refusing = cues.some((cue) => cue.cue === 'problem' && cue.kind === 'refused')
       const name = `play-${plays.size + 1}`
       plays.set(name, replies(cues))
       return `Please ${name}.`
     },
+    told: (words) => JSON.stringify(fake.asked()).includes(JSON.stringify(words).slice(1, -1)),
     leftovers: async () => home.alive().length,
     close: async () => {
       await rig.close()
@@ -40,15 +43,16 @@ conformance('the embedded agent', async (options) => {
 
 interface Said { role: string; content: unknown }
 
+/** Which play the person asked for last; words into the turn name none. */
 function lastPlay(request: SeenRequest): string {
-  const users = (request.body.messages as Said[]).filter((m) => m.role === 'user')
-  return String(users[users.length - 1]?.content).match(/play-\d+/g)?.pop() ?? ''
+  return JSON.stringify(request.body.messages).match(/play-\d+/g)?.pop() ?? ''
 }
 
-/** How many messages of the model stand behind the person's last. */
+/** How many messages of the model stand behind that. */
 function stepOf(request: SeenRequest): number {
   const messages = request.body.messages as Said[]
-  return messages.slice(messages.map((m) => m.role).lastIndexOf('user')).filter((m) => m.role === 'assistant').length
+  const asked = messages.findLastIndex((m) => m.role === 'user' && /play-\d+/.test(String(m.content)))
+  return messages.slice(asked).filter((m) => m.role === 'assistant').length
 }
 
 /** One reply of the model for each step: tools end one. */
@@ -73,6 +77,12 @@ function replies(cues: Cue[]): Reply[] {
       case 'tools':
         pieces.push(...callChunks(...cue.calls.map((call, i) => ({ id: `c${i}`, ...toolCall(call) }))).slice(0, -1).map(event))
         end('tool_calls')
+        break
+      case 'clarify':
+        pieces.push(...callChunks({ id: 'q', name: 'ask_person', args: { question: cue.question, choices: cue.choices } }).slice(0, -1).map(event))
+        end('tool_calls')
+        break
+      case 'later':
         break
       case 'silence':
         out.push({ pieces: [...pieces, 'HANG'] })

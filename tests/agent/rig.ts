@@ -22,8 +22,8 @@ export type ToolCue =
   | { tool: 'unknown'; name: string }
   /** Writes a new file; the row or its question carries a diff. May ask. */
   | { tool: 'write'; file: string; text: string }
-  /** Asks, then runs the command. */
-  | { tool: 'shell'; command: string }
+  /** Asks, with every choice that the adapter has, then runs the command. `ms`: the agent gives up asking by itself after that. */
+  | { tool: 'shell'; command: string; ms?: number }
   /** Takes about twenty seconds unless it is stopped. May ask. */
   | { tool: 'slow' }
 
@@ -36,6 +36,10 @@ export type Cue =
   | { cue: 'bytes'; text: string }
   /** Calls of one step, all of them begun before the first has ended where the adapter runs them so. */
   | { cue: 'tools'; calls: ToolCue[] }
+  /** A clarifying question; `ms`: until the agent goes on without an answer. */
+  | { cue: 'clarify'; question: string; choices: string[]; ms?: number }
+  /** After the submitted turn the agent begins one by itself, which says the text. */
+  | { cue: 'later'; text: string }
   /** From here on nothing comes any more, and the peer does not end either. */
   | { cue: 'silence' }
   | { cue: 'problem'; kind: ProblemKind }
@@ -60,6 +64,8 @@ export interface Rig {
   workspace: string
   /** Text of a message that makes this adapter play the cues, called once for each turn; null where it cannot, which skips nothing but that line. */
   message(cues: Cue[]): string | null
+  /** Whether the words reached the agent; `answer`: what it said in the turn. */
+  told(words: string, answer: string): boolean
   /** How many processes that the agent started are still alive. */
   leftovers(): Promise<number>
   close(): Promise<void>
@@ -68,6 +74,8 @@ export interface Rig {
 export interface RigOptions {
   /** Shorter times for cases that would wait for the real ones. */
   limits?: Partial<Limits>
+  /** ms that a clarifying question waits, where the adapter has one time for all. */
+  clarify?: number
 }
 export type MakeRig = (options: RigOptions) => Promise<Rig>
 
@@ -80,7 +88,7 @@ export function agentRig(agent: Agent, kind: Rig['agent'], options: RigOptions &
   const store = options.store ?? new ModelStore()
   const profile = options.profile ?? { name: 'default', home: folder, scope: folder, env: {}, isLaunch: true }
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, Math.random), agents: { [kind]: agent }, defaultAgent: kind, defaultWorkspace: workspace, workspaceRoots: [folder],
+    store, timers, mint: makeMint(timers.now, Math.random), agents: { [kind]: agent }, defaultAgent: kind, profileOf: (name) => (name === profile.name ? profile : null), defaultWorkspace: workspace, workspaceRoots: [folder],
     limits: { ladder: 2000, drain: 1000, ...options.limits },
   })
   return {

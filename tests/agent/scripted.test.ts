@@ -10,14 +10,15 @@ import { agentRig } from './rig'
 import type { Cue, ProblemKind, ToolCue } from './rig'
 
 const message = (cues: Cue[]): string => cues.map(directives).join('')
+const told = (words: string, answer: string): boolean => answer.includes(words)
 const scripted = () => makeScripted({ timers: systemTimers(), scale: 0.02 })
 
-conformance('the scripted agent', async (options) => ({ ...agentRig(scripted(), 'scripted', options), message, leftovers: async () => 0 }))
+conformance('the scripted agent', async (options) => ({ ...agentRig(scripted(), 'scripted', options), message, told, leftovers: async () => 0 }))
 
 conformance('the scripted agent on the real store', async (options) => {
   const folder = freshFolder('scripted')
   const rig = agentRig(scripted(), 'scripted', { ...options, folder, store: await openTestStore({ folder: join(folder, 'state') }) })
-  return { ...rig, message, leftovers: async () => 0 }
+  return { ...rig, message, told, leftovers: async () => 0 }
 })
 
 conformance('the scripted agent in a process of its own', async (options) => {
@@ -28,7 +29,7 @@ conformance('the scripted agent in a process of its own', async (options) => {
   })
   const rig = agentRig(agent, 'scripted', { ...options, folder })
   return {
-    ...rig, message, leftovers: async () => 0,
+    ...rig, message, told, leftovers: async () => 0,
     close: async () => {
       const record = await readRecord(place)
       await rig.close()
@@ -57,12 +58,20 @@ function directives(cue: Cue): string {
     case 'bytes':
       return `[[split:${cue.text}]]`
     case 'tools':
-      return cue.calls.every((call) => call.tool === 'shell') ? `[[ask:${cue.calls.map((call) => ('command' in call ? call.command : '')).join('||')}]]` : parallel(cue.calls)
+      return cue.calls.every((call) => call.tool === 'shell') ? `[[ask:${JSON.stringify(cue.calls.map(asking))}]]` : parallel(cue.calls)
+    case 'clarify':
+      return `[[clarify:${JSON.stringify({ question: cue.question, choices: cue.choices, ...(cue.ms === undefined ? {} : { ms: cue.ms }) })}]]`
+    case 'later':
+      return `[[later:20 By itself <<say:${cue.text}>>]]`
     case 'silence':
       return '[[silence]]'
     case 'problem':
       return PROBLEMS[cue.kind]
   }
+}
+
+function asking(call: ToolCue): object {
+  return call.tool === 'shell' ? { command: call.command, choices: ['once', 'session', 'always', 'deny', 'deny_always'], ...(call.ms === undefined ? {} : { ms: call.ms }) } : {}
 }
 
 /** All begun before the first has ended, ended in the other order. */

@@ -2,9 +2,10 @@ import { expect } from 'vitest'
 import type { Approval } from '../../server/contract/approvals'
 import { emptyTranscript, fold } from '../../server/contract/fold'
 import { Refusal } from '../../server/contract/problems'
-import type { Row, ToolRow } from '../../server/contract/rows'
+import type { Row, SteerRow, ToolRow } from '../../server/contract/rows'
+import type { Clarify } from '../../server/contract/questions'
 import type { Run, Transcript } from '../../server/contract/session'
-import type { Started } from '../../server/runs/port'
+import type { Started, Steered } from '../../server/runs/port'
 import { checkInvariants } from '../support/invariants'
 import type { Cue, Rig } from './rig'
 
@@ -21,8 +22,17 @@ export class TurnUnderTest {
     return new TurnUnderTest(rig, await rig.runs.start(rig.profile, { session: id, text: message }))
   }
 
+  /** The next turn of the same chat. */
+  async another(cues: Cue[]): Promise<TurnUnderTest> {
+    await this.free()
+    return new TurnUnderTest(this.rig, await this.rig.runs.start(this.rig.profile, { session: this.started.session, text: this.rig.message(cues)! }))
+  }
+
   stop = () => this.rig.runs.stop(this.rig.profile, this.started.run, 'person')
-  decide = (choice: 'once' | 'deny', approval: string) => this.rig.runs.decide(this.rig.profile, { session: this.started.session, approval, choice })
+  decide = (choice: string, approval: string) => this.rig.runs.decide(this.rig.profile, { session: this.started.session, approval, choice })
+
+  answers = (clarify: string, text: string) => this.rig.runs.answer(this.rig.profile, { session: this.started.session, clarify, text })
+  steer = (text: string): Promise<Steered> => this.rig.runs.steer(this.rig.profile, { session: this.started.session, text })
 
   async transcript(): Promise<Transcript> {
     return fold(emptyTranscript(), await this.rig.store.events(this.started.session, { afterSeq: 0, limit: 1_000_000 }))
@@ -36,6 +46,17 @@ export class TurnUnderTest {
 
   async tools(): Promise<ToolRow[]> {
     return (await this.rows()).filter((row): row is ToolRow => row.kind === 'tool')
+  }
+
+  async steers(): Promise<SteerRow[]> {
+    return (await this.rows()).filter((row): row is SteerRow => row.kind === 'steer')
+  }
+
+  /** The clarifying question, once it is raised. */
+  async clarified(): Promise<Clarify> {
+    const find = async (): Promise<Clarify | undefined> => (await this.rows()).map((row) => (row.kind === 'question' ? row.clarify : undefined)).find((clarify) => clarify !== undefined)
+    await this.until(async () => (await find()) !== undefined)
+    return (await find())!
   }
 
   async answer(turn?: string): Promise<string> {

@@ -239,7 +239,7 @@ export class Player {
     }
     const call = alone ? undefined : await this.#shell(command)
     const before = this.p.memory.of(this.p.session, command)
-    const kind = before === null ? await this.ask(request, { ...defined({ call, ms, quiet }) }) : before === 'allowed' ? 'always' : 'deny_always'
+    const kind = before === null ? await this.ask(request, { ...defined({ call, ms, quiet }) }) : before === 'allowed' ? 'once' : 'deny'
     if (kind !== 'over') this.p.memory.keep(this.p.session, command, kind)
     if (call === undefined) return
     const allowed = kind === 'once' || kind === 'session' || kind === 'always'

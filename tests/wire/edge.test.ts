@@ -139,7 +139,7 @@ describe('a chat of another profile', () => {
     await server.store.append({ session, expectSeq: 1, generation: 1, urgency: 'now', events: drafts.map((draft, i) => ({ ...draft, session, seq: i + 1, at: Date.now() })) })
     return { session, run }
   }
-  it('answers 409 with its owner on every route that names it, 404 when its profile is none that exists, and is never changed', async () => {
+  it('case 143: answers 409 with its owner on every route that names it, 404 when its profile is none that exists, and is never changed', async () => {
     const amber = await foreign('amber')
     const others = [await foreign('ghost'), await foreign('')]
     const before = await server.store.head()

@@ -251,6 +251,7 @@ describe('answers to questions', () => {
         { type: 'secret.raised', question: 'four', request: { kind: 'secret', prompt: 'Key' } })
       other.emit(question('elsewhere'))
       await settle()
+      expect(await a.runs.steer(a.profile, { session: a.session, text: 'By the way' })).toMatchObject({ accepted: true })
       // The agent cannot be told; whoever reads the chat hears of all of it at once.
       a.puppet.onStop = () => { throw new Error('no line') }
       const told: string[] = []
@@ -261,7 +262,7 @@ describe('answers to questions', () => {
         await a.timers.advance(20_000)
       } else a.turn.end({ outcome: end })
       await settle()
-      const settling = (await a.commits(before)).at(-1)!
+      const settling = (await a.commits(before)).find((types) => types.includes('run.settled'))!
       expect(settling.slice(0, 7)).toEqual(['approval.retired', 'approval.retired', 'row.closed', 'clarify.retired', 'row.closed', 'secret.retired', 'row.closed'])
       expect(settling.at(-1)).toBe('run.settled')
       expect(told).toContain('run.settled')

@@ -26,6 +26,7 @@ const grounds = ['canvas', 'side', 'raise', 'float', 'well', 'sink', 'hover', 's
 const add = (ts, bs, floor) => { for (const t of [ts].flat()) for (const b of [bs].flat()) pairs.push([t, b, floor]) }
 add(['ink', 'ink-2', 'ink-3', 'accent'], grounds, 4.5)
 for (const k of ['need', 'bad', 'good']) add(k, [...grounds, k + '-well'], 4.5)
+add('bad', 'need-well', 4.5)
 add(['ink', 'ink-2', 'ink-3'], ['need-well', 'bad-well', 'good-well', 'accent-well', 'add-well', 'del-well'], 4.5)
 add('accent', 'accent-well', 4.5); add('on-primary', ['primary', 'primary-hover'], 4.5)
 add('on-accent', 'accent-fill', 4.5); add('on-need', 'need-fill', 4.5); add('on-bad', 'bad-fill', 4.5)

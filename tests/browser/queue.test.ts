@@ -1,0 +1,161 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { DESKTOP, PHONE, launch, until, watch } from '../support/browser'
+import { asked, box, posted, prose, send, sessionOf, slowly, whole } from '../support/chat-page'
+import { productFolder, removeFolder, startProduct, type Product } from '../support/product'
+
+let browser: Browser
+let folder = ''
+let product: Product
+let contexts: BrowserContext[] = []
+let watched: ReturnType<typeof watch>[] = []
+
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  folder = productFolder()
+  product = await startProduct({ folder, args: ['--demo'] })
+})
+afterEach(async () => {
+  for (const context of contexts) await context.close()
+  contexts = []
+  watched = []
+  await product.end()
+  removeFolder(folder)
+})
+
+async function device(size: object): Promise<Page> {
+  const context = await browser.newContext(size)
+  contexts.push(context)
+  watched.push(watch(context))
+  return context.newPage()
+}
+const clean = () => watched.forEach((one) => one.expectNone())
+const queue = (page: Page) => page.getByRole('region', { name: 'Waiting messages' })
+const waiting = async (page: Page) => (await queue(page).locator('.qt').allInnerTexts().catch(() => [])).map((text) => text.trim())
+const asks = async (session: string) =>
+  (await asked<{ rows: { kind: string; text: string }[] }>(product.url, `/api/session/changes?session_id=${session}`)).rows.filter((row) => row.kind === 'user').map((row) => row.text)
+/** Sends while the chat works, in the given way. */
+async function later(page: Page, way: 'Add to queue' | 'Steer' | 'Stop and send', text: string): Promise<void> {
+  await box(page).fill(text)
+  const primary = page.getByRole('button', { name: way, exact: true })
+  if (!(await primary.isVisible())) {
+    await page.getByRole('button', { name: 'Other ways to send' }).click()
+    await page.getByRole('menuitem', { name: way }).or(page.getByRole('menuitemradio', { name: way })).click()
+    if ((await box(page).inputValue()) === '') return
+  }
+  await primary.click()
+}
+
+for (const [name, size] of [['phone', PHONE], ['desktop', DESKTOP]] as const)
+  describe(`on a ${name}`, () => {
+    test('what is lined up stands on every device, is changed, joined, moved and removed on any, and goes in its order', async () => {
+      const page = await device(size)
+      await page.goto(product.url)
+      await send(page, `[[steers:any]]${slowly(3, 50)}[[hear:60000]]`)
+      await until(async () => (await prose(page)).includes('w3'), 'the answer grows')
+      const session = sessionOf(page)
+      for (const text of ['[[say:one]]', '[[say:two]]', '[[say:three]]', '[[say:four]]']) await posted(product.url, '/api/chat/queue', { session_id: session, message: text })
+      await until(async () => (await waiting(page)).length === 4, 'all wait')
+      const other = await device(name === 'phone' ? DESKTOP : PHONE)
+      await other.goto(`${product.url}/session/${session}`)
+      await until(async () => (await waiting(other)).length === 4, 'all wait on the other device too')
+      const row = (on: Page, n: number) => queue(on).getByRole('listitem').nth(n)
+      await row(page, 3).getByRole('button', { name: 'Remove', exact: true }).click()
+      await until(async () => (await waiting(other)).length === 3, 'one is removed')
+      await row(other, 0).getByRole('button', { name: 'Change', exact: true }).click()
+      await queue(other).getByRole('textbox').fill('[[say:first of all]]')
+      await queue(other).getByRole('textbox').press('Control+Enter')
+      await until(async () => (await waiting(page))[0] === '[[say:first of all]]', 'the change is seen')
+      await row(page, 2).getByRole('button', { name: /^Move waiting message/ }).press('Alt+ArrowUp')
+      await until(async () => (await waiting(other))[1] === '[[say:three]]', 'the third is second')
+      await page.reload()
+      await until(async () => (await waiting(page)).join() === '[[say:first of all]],[[say:three]],[[say:two]]', 'the order stands after a reload')
+      await posted(product.url, '/api/chat/steer', { session_id: session, text: 'go on' })
+      await until(async () => (await asks(session)).length === 4, 'all go')
+      expect((await asks(session)).slice(1)).toEqual(['[[say:first of all]]', '[[say:three]]', '[[say:two]]'])
+      await until(async () => (await queue(page).count()) === 0 && (await prose(page)).includes('two'), 'nothing waits')
+      clean()
+    }, 60_000)
+
+    test('while an answer is written the box adds to the queue, steers, or stops and sends, as it says', async () => {
+      const page = await device(size)
+      await page.goto(product.url)
+      await send(page, `[[steers:text]]${slowly(400, 50)}`)
+      await until(async () => (await prose(page)).includes('w3'), 'the answer grows')
+      const session = sessionOf(page)
+      await later(page, 'Steer', 'a word for you')
+      await until(async () => /With the agent|The agent has seen this/.test(await whole(page)) && (await whole(page)).includes('a word for you'), 'the word stands in the chat')
+      await later(page, 'Add to queue', '[[say:after all]]')
+      await until(async () => (await waiting(page)).length === 1, 'it waits')
+      expect(await box(page).inputValue()).toBe('')
+      await later(page, 'Stop and send', '[[say:now this]]')
+      await until(async () => (await asks(session)).includes('[[say:now this]]'), 'the stopped chat goes on with it')
+      await until(async () => (await asks(session)).includes('[[say:after all]]'), 'and with what waited, once that had completed')
+      expect(await asks(session)).toEqual([expect.any(String), '[[say:now this]]', '[[say:after all]]'])
+      expect(await whole(page)).toContain('Stopped by you')
+      clean()
+    }, 60_000)
+  })
+
+test('after a stop the queue waits and says why; one press sends the next, and the rest follows', async () => {
+  const page = await device(DESKTOP)
+  await page.goto(product.url)
+  await send(page, slowly(400, 50))
+  await until(async () => (await prose(page)).includes('w3'), 'the answer grows')
+  const session = sessionOf(page)
+  for (const text of ['[[say:one]]', '[[say:two]]']) await posted(product.url, '/api/chat/queue', { session_id: session, message: text })
+  await until(async () => (await waiting(page)).length === 2, 'both wait')
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await until(async () => (await whole(page)).includes('Waits because the last answer was stopped.'), 'it says why it waits')
+  expect((await prose(page)).includes('w3')).toBe(true)
+  expect(await asks(session)).toHaveLength(1)
+  await page.getByRole('button', { name: 'Send the next' }).click()
+  await until(async () => (await asks(session)).length === 3, 'both go')
+  clean()
+})
+
+test('the queue survives kill -9, pauses with the run that it broke off, and goes on when the person says so', async () => {
+  const page = await device(DESKTOP)
+  watched[0]!.allowNetworkErrors(true)
+  await page.goto(product.url)
+  await send(page, slowly(400, 50))
+  await until(async () => (await prose(page)).includes('w3'), 'the answer grows')
+  const session = sessionOf(page)
+  await posted(product.url, '/api/chat/queue', { session_id: session, message: '[[say:still here]]' })
+  await until(async () => (await waiting(page)).length === 1, 'it waits')
+  await product.kill()
+  await until(async () => (await whole(page)).includes('They are kept on the server'), 'the waiting message is shown while the server is away', 30_000)
+  expect(await waiting(page)).toEqual(['[[say:still here]]'])
+  product = await startProduct({ folder, port: product.port, args: ['--demo'] })
+  await until(async () => (await whole(page)).includes('Waits because the last answer broke off.'), 'it says why it waits', 30_000)
+  await page.getByRole('button', { name: 'Send the next' }).click()
+  await until(async () => (await prose(page)).includes('still here'), 'it goes')
+  expect(await asks(session)).toHaveLength(2)
+  clean()
+}, 90_000)
+
+test('the list says which chat asks, which failed and which has news, also to a device that comes later', async () => {
+  const chat = async (message: string) => {
+    const session = ((await posted(product.url, '/api/session/new', {})).body as { session: { session_id: string } }).session.session_id
+    await posted(product.url, '/api/chat/start', { session_id: session, message })
+    return session
+  }
+  const quiet = await chat('Quiet one [[say:all is well]]')
+  await chat('Asking one [[ask:make]]')
+  await chat('Failing one [[error:rate_limit too many]]')
+  await until(async () => (await asked<{ entries: { state: string }[] }>(product.url, '/api/sessions/changes')).entries.filter((entry) => entry.state === 'working').length === 0, 'all came to rest')
+  await product.kill()
+  product = await startProduct({ folder, args: ['--demo'] })
+  await until(async () => (await asked<{ entries: unknown[] }>(product.url, '/api/sessions/changes')).entries.length === 3, 'the list stands')
+  const page = await device(DESKTOP)
+  await page.goto(`${product.url}/session/${quiet}`)
+  await until(async () => (await prose(page)).includes('all is well'), 'the chat stands')
+  type Entries = { entries: { id: string; settled?: number; read?: number }[] }
+  const unread = async () => (await asked<Entries>(product.url, '/api/sessions/changes')).entries.filter((entry) => (entry.settled ?? 0) > (entry.read ?? 0)).map((entry) => entry.id)
+  await until(async () => !(await unread()).includes(quiet), 'seen here is read on the server')
+  expect(await unread()).toHaveLength(2)
+  clean()
+})

@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { makeBackend } from '../../../../src/backend/client'
 import { openShelf } from '../../../../src/cache/shelf'
 import { emptyTranscript, merge } from '../../../../server/contract/fold'
+import type { Changes } from '../../../../server/contract/wire'
 import { makeShim } from '../../../../sw/shim'
 import { FakeTimers } from '../../../support/fake-timers'
 import { Chat } from '../../../support/chat'
@@ -126,4 +127,24 @@ test('a small answer that the page kept is answered from the copy', async () => 
   const response = await shimOver(refused, rig)(get('/api/models'))
   expect(await response.json()).toEqual({ groups: [{ provider: 'x' }] })
   expect(response.headers.get('X-Copy-At')).toBe('5')
+})
+
+test('the waiting messages come from the copy with the window, and are in no answer about other places', async () => {
+  const rig = await makeRig()
+  const chat = new Chat('ses_a')
+  await rig.server.append(chat.created(), chat.admitted('trn_1', 'Question'), chat.append([{ type: 'queue.added', item: 'que_1', text: 'Then prune', by: 'person' }]))
+  const page = rig.page()
+  page.sync.open('ses_a')
+  await rig.pass(3000)
+  page.sync.close()
+  await rest()
+  const shim = shimOver(refused, rig)
+  const window = (await (await shim(get('/api/session/changes?session_id=ses_a'))).json()) as Changes
+  expect(window.queue?.items.map(({ text }) => text)).toEqual(['Then prune'])
+  const value = emptyTranscript()
+  merge(value, window, 'window')
+  expect(value.queue.items).toHaveLength(1)
+  const none = (await (await shim(get(`/api/session/changes?session_id=ses_a&after=${window.cursor}`))).json()) as Changes
+  expect(none.queue).toBeUndefined()
+  expect((await shim(get('/api/chat/queue?session_id=ses_a'))).status).toBe(503)
 })

@@ -1,6 +1,7 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { QueueItem } from '../../../../server/contract/queue'
 import type { Row } from '../../../../server/contract/rows'
 import type { Transcript } from '../../../../server/contract/session'
 import type { OpenChat } from '../../../../src/sync/port'
@@ -91,10 +92,10 @@ class Story {
 /** What a transcript shows, from where it begins. */
 function shown(value: Transcript, from = value.from): unknown {
   const rows = value.order.map((id) => value.rows.get(id)!).filter((row) => row.pos >= from)
-  return { head: value.session, rows, turns: rows.map((row) => value.turns.get(row.turn)) }
+  return { head: value.session, queue: value.queue.items, rows, turns: rows.map((row) => value.turns.get(row.turn)) }
 }
 
-async function copyOf(page: Page, store: string): Promise<{ rows: Row[]; from: string } | null> {
+async function copyOf(page: Page, store: string): Promise<{ rows: Row[]; from: string; queue: readonly QueueItem[] | undefined } | null> {
   const copies = await page.shelf.open(store)
   const record = await copies.page(SESSION)
   const found = await copies.before(SESSION, '\uffff', 10_000)
@@ -103,7 +104,7 @@ async function copyOf(page: Page, store: string): Promise<{ rows: Row[]; from: s
   const rows = found.ok && found.value ? found.value.rows : []
   // The part for the first paint is a part of the rows, and the same.
   expect(record.value.rows).toEqual(rows.filter((row) => row.pos >= record.value!.rowsFrom))
-  return { rows, from: record.value.from }
+  return { rows, from: record.value.from, queue: record.value.queue?.items }
 }
 
 test(`whatever happens between, page and copy come to what the server holds (seed ${seed})`, { timeout: 60_000 }, async () => {
@@ -142,6 +143,7 @@ test(`whatever happens between, page and copy come to what the server holds (see
         expect(story.page.sync.list().entries.get(SESSION)).toEqual(rig.server.store.disk.sessions.get(SESSION)!.entry)
         const copy = await copyOf(story.page, rig.server.store.id)
         expect(copy?.from).toBe('')
+        expect(copy?.queue).toEqual(value.queue.items)
         expect(copy?.rows).toEqual(value.order.map((id) => value.rows.get(id)!))
         await story.readBack()
         expect(shown(story.open.value())).toEqual(shown(value))

@@ -36,6 +36,8 @@ export function Box(props: BoxProps) {
   const [deaf, setDeaf] = createSignal<readonly string[]>([])
   let asked = false
   let box: ComposerHandle | undefined
+  /** The open chat, once nothing waited in it. */
+  let empty: ChatFacts | null = null
 
   const run = () => {
     const last = props.facts?.run()
@@ -50,6 +52,9 @@ export function Box(props: BoxProps) {
       () => (asked = false),
     )
   })
+  createEffect(() => {
+    if (props.facts?.state() === 'ready' && props.facts.queue().items.length === 0) empty = props.facts
+  })
   const give = (session: string, text: string) => {
     if (session === props.facts?.chat.session && props.shown && box) box.give(text)
     else void parts.drafts.append(session, text)
@@ -59,7 +64,7 @@ export function Box(props: BoxProps) {
       <Show when={props.facts} keyed>
         {(facts) => (
           <Show when={facts.queue().items.length > 0}>
-            <Waiting parts={parts} facts={facts} online={props.online} give={(text) => give(facts.chat.session, text)} />
+            <Waiting parts={parts} facts={facts} online={props.online} fresh={empty === facts} give={(text) => give(facts.chat.session, text)} />
           </Show>
         )}
       </Show>

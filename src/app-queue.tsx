@@ -10,6 +10,7 @@ export interface WaitingProps {
   /** The chat whose messages wait; another chat is another card. */
   facts: ChatFacts
   online: boolean
+  fresh: boolean
   give: (text: string) => void
 }
 
@@ -44,6 +45,7 @@ export function Waiting(props: WaitingProps) {
       paused={paused()}
       // What a copy shows may have gone long ago.
       online={props.online && facts.freshness() === 'live'}
+      fresh={props.fresh}
       orders={orders}
       announce={notices.announce}
       toast={({ text, undo }) => void notices.toast({ kind: 'plain', icon: undo ? 'trash' : 'list-plus', text, ...(undo ? { action: undo } : {}) })}

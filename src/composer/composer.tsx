@@ -162,8 +162,13 @@ export function Composer(props: ComposerProps) {
     }
   }
   const press = () => {
-    if (primary().act === 'stop') void stop()
-    else void submit()
+    if (primary().act === 'stop') return void stop()
+    void submit()
+    back()
+  }
+  /** What was pressed may be gone with the text: who works with keys goes on writing. */
+  const back = () => {
+    if (!props.fingers) queueMicrotask(() => box.focus())
   }
   // Engines without `field-sizing` grow the box by hand.
   const grow = () => {
@@ -299,7 +304,17 @@ export function Composer(props: ComposerProps) {
             <Icon name="chevron-down" size="s" />
           </button>
           <Show when={props.run && props.online && text().trim() !== ''}>
-            <button type="button" class="ib stop" aria-disabled={stopping() ? 'true' : undefined} aria-label={stopping() ? t('composer.stopping') : t('composer.stop')} title={stopping() ? t('composer.stopping') : t('composer.stop')} onClick={() => void stop()}>
+            <button
+              type="button"
+              class="ib stop"
+              aria-disabled={stopping() ? 'true' : undefined}
+              aria-label={stopping() ? t('composer.stopping') : t('composer.stop')}
+              title={stopping() ? t('composer.stopping') : t('composer.stop')}
+              onClick={() => {
+                void stop()
+                back()
+              }}
+            >
               <Show when={!stopping()} fallback={<Busy />}>
                 <span class="sq" />
               </Show>
@@ -311,6 +326,7 @@ export function Composer(props: ComposerProps) {
             onWay={(way) => {
               props.onMode(way)
               void submit(way)
+              back()
             }}
           />
         </div>

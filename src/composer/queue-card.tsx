@@ -19,7 +19,7 @@ const later = (ms: number, run: () => void) => {
 export function QueueCard(props: QueueProps) {
   // Given once, for the life of the card.
   // eslint-disable-next-line solid/reactivity
-  const { orders, toast, give, announce } = props
+  const { orders, toast, give, announce, fresh } = props
   const edits = createQueueEdits(() => props.queue, later)
   const items = edits.shown
   const [failed, setFailed] = createSignal<string | null>(null)
@@ -106,7 +106,7 @@ export function QueueCard(props: QueueProps) {
     }, { defer: true }),
   )
   onCleanup(abandoned)
-  createEffect(on(() => items().length, (n) => announce(t('queue.count', { n })), { defer: true }))
+  createEffect(on(() => items().length, (n) => announce(t('queue.count', { n })), { defer: !fresh }))
 
   // Toasts stand above the card.
   const root = document.documentElement.style

@@ -23,6 +23,8 @@ export interface QueueProps {
   /** How the last run ended, which is why they wait; null while nothing holds them up. */
   paused: Exclude<RunOutcome, 'completed'> | null
   online: boolean
+  /** Nothing waited a moment ago: the first is told. */
+  fresh: boolean
   orders: QueueOrders
   announce: (text: string) => void
   toast: (toast: { text: string; undo?: { label: string; run: () => void } }) => void

@@ -35,6 +35,7 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
           run={facts().run}
           paused={facts().paused}
           online={facts().online}
+          fresh={false}
           orders={{ change: order('change'), move: order('move'), combine: order('combine'), remove: order('remove'), send: order('send'), restore: order('restore') }}
           announce={(text) => said.push(text)}
           toast={(toast) => toasts.push(toast)}

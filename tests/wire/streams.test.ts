@@ -1,8 +1,12 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Draft } from '../../server/contract/events'
 import { OriginalClient } from '../support/original-client'
 import type { EventStream, Frame } from '../support/original-client'
 import { Puppet } from '../support/puppet'
 import { startServer, type TestServer } from '../support/server'
+import { freshFolder, openTestStore } from '../support/store-thread'
 import { eventually } from './api'
 
 // The original's streams over real connections: resuming, gaps, the smaller streams beside the chat's.
@@ -140,6 +144,45 @@ describe('coming back to a run', () => {
     await after.ended()
     expect(after.frames).toEqual([])
     await second.end()
+  })
+
+  it('a run that its agent went on with after a restart is told by a stream of its own, in the words that were kept', async () => {
+    const folder = realpathSync(freshFolder('reattach'))
+    const store = await openTestStore({ folder: join(folder, 'state', 'talaria') })
+    const agent = { kind: 'scripted' as const, name: 'Puppet' }
+    const ids = { turn: 'trn_a', run: 'run_a' }
+    const drafts: Draft[] = [
+      { type: 'session.created', title: 'A', titleBy: 'person', profile: 'default', workspace: join(folder, 'work'), agent, model: null, source: 'talaria' },
+      { type: 'turn.admitted', turn: 'trn_a', row: 'row_u', n: 1, pos: '10', text: 'Go on', source: 'person' },
+      { type: 'run.started', ...ids, generation: 1, attempt: 1, cause: 'sent', agent, model: null },
+      { type: 'run.bound', ...ids, foreign: 'theirs' },
+      { type: 'row.opened', ...ids, row: 'row_a', n: 2, pos: '11', kind: 'answer', text: 'Half' },
+    ]
+    await store.append({ session: 'ses_a', expectSeq: 1, generation: 1, urgency: 'now', events: drafts.map((draft, i) => ({ ...draft, session: 'ses_a', seq: i + 1, at: Date.now() })) })
+    await store.close()
+    const survivor = new Puppet()
+    survivor.onReattach = async (opening, binding, sink) => survivor.runOn(opening, binding, sink, { message: 'Half' })
+    const next = await startServer({ agents: { scripted: survivor }, folder })
+    const other = new OriginalClient(next.port)
+    const chat = await other.open('/api/session/stream', { session_id: 'ses_a' })
+    const began = await chat.named('server_turn_started')
+    expect(began.data).toMatchObject({ source: 'reattached' })
+    const stream = await other.run(began.data.stream_id)
+    survivor.turn.emit({ type: 'text', delta: ' and whole.' })
+    survivor.turn.end({ outcome: 'completed' })
+    await stream.ended()
+    expect(stream.text('token')).toBe(' and whole.')
+    expect(stream.names().slice(-2)).toEqual(['done', 'stream_end'])
+    expect(stream.frames.findLast(({ event }) => event === 'done')!.data.session.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'Half and whole.' })
+    const old = await other.run('run_a')
+    await old.ended()
+    expect([old.text('token'), old.names().at(-1)]).toEqual(['Half', 'apperror'])
+    const again = await other.run(began.data.stream_id)
+    await again.ended()
+    expect(again.names()).toEqual(stream.names())
+    chat.cut()
+    expect(next.errors.map(String)).toEqual([])
+    await next.end()
   })
 
   const prune = async () => expect(await server.store.prune({ settledBefore: Date.now() + 1, limit: 1000 })).toBeGreaterThan(0)

@@ -1,20 +1,27 @@
 import type { Echo } from './echo'
 import type { Folder } from './folder'
 import type { Pace } from './pace'
+import { isYes } from './play'
 import type { Player } from './play'
 import { choicesOf } from './step'
 
 /** What the demo's command prints. */
 const ECHO_WORDS = 'Talaria: permission works'
+/** How long it waits for words to print, ms; then it prints the first that it offered. */
+const WORDS_WAIT = 120_000
+const MOST_WORDS = 80
+const PLAN = ['Look into the working folder', 'Ask what to print', 'Run one command, if you allow it']
 const TEXT_FILE = /\.(md|txt|json|ya?ml|toml|ts|js|py|rs|go|c|h|html|css|csv|sh)$/i
 
 /**
- * The turn of *Try it*: it looks at the real working folder, asks before it runs one harmless command, and says plainly that it is a script
- * without a model. Everything that it shows as done was done.
+ * The turn of *Try it*: it plans, looks at the real working folder, asks what to print and whether it may run one harmless command, and says plainly that it is a
+ * script without a model. Everything that it shows as done was done.
  */
 export async function demo(player: Player, pace: Pace, turn: { text: string; cwd: string; folder: Folder; echo: Echo }): Promise<void> {
   const { cwd, folder } = turn
-  await player.say('reasoning', 'No model is connected, so I will show what a turn looks like. First I look into the working folder, then I ask before I run a command.')
+  await player.say('reasoning', 'No model is connected, so I will show what a turn looks like. First I look into the working folder, then I ask you two things.')
+  const planned = (active: number): Promise<void> => player.plan(PLAN.map((text, i) => ({ text, state: i < active ? 'done' : i === active ? 'active' : 'pending' })))
+  await planned(0)
 
   const listing = await player.open('list', { verb: 'list', target: '.', args: { path: '.' } })
   const names = await folder.list(cwd).catch((error: unknown) => error)
@@ -26,8 +33,12 @@ export async function demo(player: Player, pace: Pace, turn: { text: string; cwd
   const chosen = files.find((name) => /^readme/i.test(name)) ?? files.find((name) => TEXT_FILE.test(name))
   const read = chosen === undefined ? null : await readOne(player, pace, folder, cwd, chosen)
 
-  await player.say('text', 'Now something that needs your permission.')
-  const ran = await askAndRun(player, pace, cwd, turn.echo)
+  await planned(1)
+  await player.say('text', 'Now a question that only you can answer, and then something that needs your permission.')
+  const answered = await player.clarify({ question: 'Which words shall the command print?', choices: [ECHO_WORDS, 'Hello from the other side'], free: true }, { ms: WORDS_WAIT })
+  await planned(2)
+  const ran = await askAndRun(player, pace, cwd, turn.echo, printable(answered))
+  await planned(3)
   await player.say('text', answer({ text: turn.text, cwd, names: listed ? (names as string[]) : null, read, ran }))
 }
 
@@ -50,18 +61,25 @@ async function readOne(player: Player, pace: Pace, folder: Folder, cwd: string, 
 
 type Ran = { allowed: false } | { allowed: true; output: string; exit: number | null }
 
-async function askAndRun(player: Player, pace: Pace, cwd: string, echo: Echo): Promise<Ran> {
-  const command = `echo '${ECHO_WORDS}'`
+/** One line of what was answered, or the first offer. */
+function printable(answer: string | null): string {
+  return answer?.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim().slice(0, MOST_WORDS).trim() || ECHO_WORDS
+}
+
+async function askAndRun(player: Player, pace: Pace, cwd: string, echo: Echo, words: string): Promise<Ran> {
+  const command = `echo '${words.replaceAll("'", "'\\''")}'`
   const call = await player.open('shell', { verb: 'run', target: command, args: { command } })
-  const choice = await player.ask({ action: 'Run a command that prints one line', command, tool: 'shell', reason: 'Every command asks first', risk: 'low', cwd, choices: choicesOf('once', 'deny') }, { call })
-  if (choice !== 'once') {
+  const choice = await player.permit(
+    { action: 'Run a command that prints one line', command, tool: 'shell', reason: 'Every command asks first', risk: 'low', cwd, choices: choicesOf('once', 'session', 'always', 'deny') }, { call },
+  )
+  if (!isYes(choice)) {
     await player.close(call, { state: 'denied', result: 'The person refused.' })
     return { allowed: false }
   }
   let ran = { output: '', exit: null as number | null }
   await pace.until((done) => {
     let end = (): void => undefined
-    void echo(ECHO_WORDS, cwd, (stop) => {
+    void echo(words, cwd, (stop) => {
       end = stop
       return () => (end = () => undefined)
     }).then((result) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApprovalRequest, Choice, ChoiceKind } from '../../contract/approvals'
 import type { ClarifyRequest, SecretRequest } from '../../contract/questions'
+import type { PlanEntry } from '../../contract/rows'
 import type { Delivery, Sink, TurnEnd } from '../port'
 import { Asked } from './asked'
 import { Inbox } from './inbox'
@@ -86,6 +87,21 @@ export class Player {
     if (answer.kind === 'choice') return kindOf(request.choices, answer.text)
     await this.#expire(question, more.quiet)
     return 'over'
+  }
+
+  /** The same, unless the person allowed or refused exactly this command before; what they say beyond once is kept. */
+  async permit(request: ApprovalRequest & { command: string }, more: { call?: string; ms?: number; quiet?: boolean } = {}): Promise<ChoiceKind | 'over'> {
+    const { memory, session } = this.p
+    const before = memory.of(session, request.command)
+    if (before !== null) return before === 'allowed' ? 'once' : 'deny'
+    const kind = await this.ask(request, more)
+    if (kind !== 'over') memory.keep(session, request.command, kind)
+    return kind
+  }
+
+  /** The list of what it is going to do, with what is done of it. */
+  async plan(entries: PlanEntry[]): Promise<void> {
+    await this.p.sink({ type: 'plan', entries })
   }
 
   /** Asks a clarifying question; what is answered, or null. */
@@ -174,7 +190,7 @@ export class Player {
       case 'secret':
         return this.#secret(step.request, step.ms, step.expect)
       case 'plan':
-        await sink({ type: 'plan', entries: step.entries })
+        await this.plan(step.entries)
         return null
       case 'steers':
         this.inbox.mode = step.how
@@ -233,17 +249,14 @@ export class Player {
 
   async #askFor(order: AskOrder, alone: boolean): Promise<void> {
     const { command, choices, diff, ms, quiet } = order
-    const request: ApprovalRequest = {
+    const request = {
       action: `Run ${command}`, command, tool: 'shell', cwd: this.p.cwd, reason: order.reason ?? 'The script asks.', risk: order.risk ?? 'low', choices,
       ...(diff === undefined ? {} : { diff }),
     }
     const call = alone ? undefined : await this.#shell(command)
-    const before = this.p.memory.of(this.p.session, command)
-    const kind = before === null ? await this.ask(request, { ...defined({ call, ms, quiet }) }) : before === 'allowed' ? 'once' : 'deny'
-    if (kind !== 'over') this.p.memory.keep(this.p.session, command, kind)
+    const kind = await this.permit(request, defined({ call, ms, quiet }))
     if (call === undefined) return
-    const allowed = kind === 'once' || kind === 'session' || kind === 'always'
-    await this.close(call, allowed ? { output: `(scripted) ${command}\n`, result: `(scripted) ${command}`, exit: 0 } : { state: 'denied', result: kind === 'over' ? 'nobody answered' : 'refused' })
+    await this.close(call, isYes(kind) ? { output: `(scripted) ${command}\n`, result: `(scripted) ${command}`, exit: 0 } : { state: 'denied', result: kind === 'over' ? 'nobody answered' : 'refused' })
   }
 
   async #takeBack(command: string, ms: number): Promise<null> {
@@ -299,6 +312,11 @@ export class Player {
     }
     return null
   }
+}
+
+/** Whether a choice lets it happen. */
+export function isYes(kind: ChoiceKind | 'over'): boolean {
+  return kind === 'once' || kind === 'session' || kind === 'always'
 }
 
 /** An id that was not offered is taken for no. */

@@ -33,7 +33,7 @@ describe('a script', () => {
   })
 })
 
-async function trying(cwd: string, choice: 'once' | 'deny' | 'stop', echo = realEcho) {
+async function trying(cwd: string, choice: 'once' | 'deny' | 'stop', echo = realEcho, words: string | null = 'Talaria: permission works') {
   const timers = new FakeTimers()
   const events: AgentEvent[] = []
   let end: TurnEnd | undefined
@@ -42,6 +42,7 @@ async function trying(cwd: string, choice: 'once' | 'deny' | 'stop', echo = real
     { profile: testProfile(), session: 's', cwd, model: null, context: async () => [] },
     (event) => {
       events.push(event)
+      if (event.type === 'clarify.raised' && words !== null) void session.answer!(event.question, words)
       if (event.type !== 'question.raised') return
       if (choice === 'stop') void session.stop('person')
       else void session.decide(event.question, choice)
@@ -49,7 +50,7 @@ async function trying(cwd: string, choice: 'once' | 'deny' | 'stop', echo = real
   )
   void session.turn({ turn: 't', run: 'r', text: 'What is this?', model: null, retry: false }).then((ended) => (end = ended))
   for (let i = 0; i < 2000 && !end; i++) {
-    await timers.advance(50)
+    await timers.advance(i < 1000 ? 50 : 5000)
     await settle()
   }
   const text = events.flatMap((event) => (event.type === 'text' ? [event.delta] : [])).join('')
@@ -74,6 +75,24 @@ describe('the demo', () => {
     expect(text).toContain('| Looked into the working folder | 1 file, 1 folder |')
     expect(text).toContain('| Read `README.md` | 2 lines |')
     expect(text).toContain('```text\nTalaria: permission works\n```')
+  })
+
+  it('plans, asks what to print, says what each choice means, and prints exactly that, whatever it is', async () => {
+    const { end, text, closed, command, events } = await trying(folder, 'once', realEcho, `it's "$HOME"\nand\u0007 \`more\``)
+    expect(end).toEqual({ outcome: 'completed' })
+    expect(command).toEqual([`echo 'it'\\''s "$HOME" and \`more\`'`])
+    expect(closed.at(-1)).toMatchObject({ output: 'it\'s "$HOME" and `more`\n' })
+    expect(text).toContain('it\'s "$HOME" and `more`')
+    expect(events.flatMap((event) => (event.type === 'plan' ? [event.entries.map((entry) => entry.state).join(' ')] : []))).toEqual(['active pending pending', 'done active pending', 'done done active', 'done done done'])
+    const [asked] = events.flatMap((event) => (event.type === 'question.raised' ? [event.request] : []))
+    expect(asked!.choices.map(({ kind, consequence }) => [kind, consequence !== undefined])).toEqual([['once', false], ['session', true], ['always', true], ['deny', false]])
+  })
+
+  it('prints its own words when nobody answers', async () => {
+    const { end, command, events } = await trying(folder, 'once', realEcho, null)
+    expect(end).toEqual({ outcome: 'completed' })
+    expect(events).toContainEqual(expect.objectContaining({ type: 'question.withdrawn', why: 'expired' }))
+    expect(command).toEqual([`echo 'Talaria: permission works'`])
   })
 
   it('runs nothing when it is refused, and says so', async () => {

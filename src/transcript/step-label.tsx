@@ -69,7 +69,8 @@ function endOf(row: ToolRow): { words: string; bad: boolean } | null {
 }
 
 function questionLabel(row: QuestionRow): string {
-  const action = (row.approval?.action ?? row.clarify?.question ?? row.secret?.prompt ?? '').split('\n')[0]!
+  // One line of plain words; the whole stands behind it.
+  const action = (row.approval?.action ?? row.clarify?.question.replace(/\*\*|`/g, '') ?? row.secret?.prompt ?? '').trim().split('\n')[0]!
   return questionOf(row)?.state === 'open' ? t('step.asks', { action }) : t('step.asked', { action })
 }
 

@@ -8,9 +8,10 @@ import { checkStart, resolved, START_ROUTE } from './admit'
 import { AutoApprove } from './auto-approve'
 import { Core } from './core'
 import type { ActorParts } from './core'
+import { headAfter, orClaimed } from './durable'
 import { owned } from './held'
 import type { QueueView, StartInput, Started } from './port'
-import { adding, QUEUE_ROUTE } from './queue'
+import { adding, QUEUE_ROUTE, waitingAfter } from './queue'
 import { storedReceipt } from './receipt'
 import { shuttingDown } from './refuse'
 import { Restart } from './restart'
@@ -100,7 +101,7 @@ export class SessionActor {
       if (!this.p.admitting()) throw shuttingDown()
       const { item, drafts } = adding(state.tail.queue.items, this.p.mint, input)
       await held.write(ledger, drafts, scope ? { receipt: { ...scope, bodyHash, status: 200, body: { item } } } : {})
-      const view = await this.queue(profile)
+      const view = await this.#waiting(profile, state, drafts)
       this.drain()
       return { ...view, item }
     })
@@ -113,7 +114,7 @@ export class SessionActor {
       const { ledger, state } = await held.of(profile)
       const drafts = change(state.tail.queue.items)
       if (drafts.length) await held.write(ledger, drafts)
-      const view = await this.queue(profile)
+      const view = await this.#waiting(profile, state, drafts)
       this.drain()
       return view
     })
@@ -132,7 +133,7 @@ export class SessionActor {
       const changing = change(state.head)
       const drafts = changing instanceof Promise ? await changing : changing
       if (drafts.length) await held.write(ledger, drafts)
-      return held.reread()
+      return orClaimed(held.reread(), () => headAfter(state.head, drafts, this.p.timers.now()))
     })
   }
 
@@ -173,6 +174,11 @@ export class SessionActor {
     run.tellStop('server', this.p.limits.drain)
     await run.ended
     await run.settled
+  }
+
+  /** The queue after drafts that have committed. */
+  #waiting(profile: ProfileContext, { tail }: SessionState, drafts: readonly Draft[]): Promise<QueueView> {
+    return orClaimed(this.queue(profile), () => ({ queue: { ...tail.queue, items: waitingAfter(tail.queue.items, drafts, this.p.timers.now()) }, paused: queuePaused(lastRunOf(tail)) }))
   }
 
   /** The head as it is now. */

@@ -1,5 +1,6 @@
 import type { Agent, Timers } from '../agents/port'
-import type { Draft } from '../contract/events'
+import type { Draft, EventOf } from '../contract/events'
+import { emptyTranscript, fold } from '../contract/fold'
 import { isPathSafeId } from '../contract/ids'
 import type { Mint } from '../contract/ids'
 import { Refusal } from '../contract/problems'
@@ -14,6 +15,7 @@ import { decide } from './decide'
 import { findQuestion } from './find-question'
 import type { QuestionKind } from './questions'
 import { owned } from './held'
+import { orClaimed } from './durable'
 import { LIMITS } from './limits'
 import type { Limits } from './limits'
 import type { Runs } from './port'
@@ -101,13 +103,13 @@ export function makeRuns(parts: RunsParts): Runs {
       if (agent !== undefined && !parts.agents[agent]) throw new Refusal('bad_request', 'This server has no such agent.')
       const session = input.id ?? mint('ses')
       const title = shorten(input.title ?? '', TITLE_LENGTH)
-      const created: Draft = {
-        type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: model ?? null, source: 'talaria',
+      const created: EventOf<'session.created'> = {
+        session, seq: 1, at: timers.now(), type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: model ?? null, source: 'talaria',
         agent: agent === undefined ? null : { kind: agent, name: AGENT_NAMES[agent] },
       }
       try {
         await store.append({
-          session, expectSeq: 1, urgency: 'now', events: [{ ...created, session, seq: 1, at: timers.now() }],
+          session, expectSeq: 1, urgency: 'now', events: [created],
           ...(scope ? { receipt: { ...scope, bodyHash, status: 200, body: { session } } } : {}),
         })
       } catch (error) {
@@ -118,7 +120,7 @@ export function makeRuns(parts: RunsParts): Runs {
         }
         throw error
       }
-      return actor(session).head(profile)
+      return orClaimed(actor(session).head(profile), () => fold(emptyTranscript(), [created]).session!)
     },
 
     async start(profile, input) {

@@ -6,6 +6,7 @@ import { Refusal } from '../../server/contract/problems'
 import { StoreFault, type Store } from '../../server/store/port'
 import { settle, FakeTimers } from '../support/fake-timers'
 import { checkInvariants } from '../support/invariants'
+import { ModelStore } from '../support/model-store'
 import { Puppet, request } from '../support/puppet'
 import { runsRig } from '../support/runs-rig'
 import { startFaulty, type DriverFault, type DriverPlan } from '../support/store-faulty'
@@ -13,7 +14,7 @@ import { startInline } from '../support/store-inline'
 import { freshFolder, openTestStore } from '../support/store-thread'
 
 /** What a person asked for and was answered: `none`, or the code of the refusal. */
-interface Answers { send: string; decide: string; answer: string; give: string; steer: string; left: string; queue: string; mark: string }
+interface Answers { send: string; decide: string; answer: string; give: string; steer: string; left: string; queue: string; rename: string; create: string; mark: string }
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
@@ -63,6 +64,8 @@ async function play(rig: ReturnType<typeof runsRig>, puppet: Puppet, session: st
   await pass()
   const left = await steer('One more word')
   const queue = await codeOf(runs.enqueue(profile, { session, text: 'The next message' }))
+  const rename = await codeOf(runs.rename(profile, session, 'Named by a person'))
+  const create = await codeOf(runs.create(profile, { title: 'Another chat' }))
   const mark = await codeOf(rig.store.markRead(session, 1))
   emit({ type: 'usage', usage: { input: 3, output: 4 } })
   emit({ type: 'text', delta: ' Done.' })
@@ -80,7 +83,7 @@ async function play(rig: ReturnType<typeof runsRig>, puppet: Puppet, session: st
     }
     if (i >= 3 && runs.live().length === 0) break
   }
-  return { send, decide, answer, give, steer: heard, left, queue, mark }
+  return { send, decide, answer, give, steer: heard, left, queue, rename, create, mark }
 }
 
 function of<T extends EventType>(events: readonly Event[], type: T): EventOf<T>[] {
@@ -102,7 +105,8 @@ async function holds(rig: ReturnType<typeof runsRig>, puppet: Puppet, session: s
   expect(await whole(rig.store, session)).toEqual(value)
   const started = of(events, 'run.started').map(({ run }) => run)
   expect(of(events, 'run.settled').map(({ run }) => run)).toEqual(started)
-  const [entry] = (await rig.store.list({ profile: 'default', limit: 5 })).entries
+  const { entries } = await rig.store.list({ profile: 'default', limit: 5 })
+  const entry = entries.find(({ id }) => id === session)
   expect(entry).toMatchObject({ state: 'idle', questions: 0 })
   expect(entry?.queued ?? 0).toBe(value.queue.items.length)
 
@@ -110,7 +114,8 @@ async function holds(rig: ReturnType<typeof runsRig>, puppet: Puppet, session: s
   const there: Record<keyof Answers, boolean> = {
     send: of(events, 'turn.admitted').some(({ text }) => text === 'Hello'), decide: of(events, 'approval.decided').length > 0, answer: of(events, 'clarify.answered').length > 0,
     give: of(events, 'secret.answered').length > 0,
-    steer: said('Also the tests'), left: said('One more word'), queue: of(events, 'queue.added').some(({ by }) => by === 'person'), mark: entry?.read === 1,
+    steer: said('Also the tests'), left: said('One more word'), queue: of(events, 'queue.added').some(({ by }) => by === 'person'),
+    rename: of(events, 'session.changed').some(({ titleBy }) => titleBy === 'person'), create: entries.some(({ title }) => title === 'Another chat'), mark: entry?.read === 1,
   }
   for (const [verb, code] of Object.entries(answers) as [keyof Answers, string][]) {
     if (code === 'none') expect(there[verb], `${verb} was taken`).toBe(true)
@@ -158,13 +163,47 @@ test.each(['failed', 'full'] as const)('a store fault (%s) at each append of a t
     await holds(rig, puppet, session, answers, faulted).catch((error: unknown) => {
       throw new Error(`append ${n}: ${JSON.stringify(answers)}`, { cause: error })
     })
-    if (n === 0) expect(Object.values(answers)).toEqual(Array(8).fill('none'))
+    if (n === 0) expect(Object.values(answers)).toEqual(Array(10).fill('none'))
     for (const [verb, code] of Object.entries(answers)) if (code === `store_${kind}`) refused.add(verb)
     if (n > 0 && !faulted) {
       // Each of them has met the fault itself at some n.
       expect([...refused].sort()).toEqual(Object.keys(answers).sort())
       return
     }
+  }
+})
+
+/** What runs ask of the store; the log and the list are read by the test alone. */
+const VERBS: readonly (keyof Store)[] = ['append', 'load', 'run', 'unsettled', 'queued', 'markRead', 'receipt', 'context', 'processes', 'noteProcess', 'forgetProcess']
+
+test('a store fault at each call of any verb, reading too: success or error, never half', async () => {
+  for (let n = 0; ; n++) {
+    let calls = 0
+    let met = ''
+    let armed = false
+    const model = new ModelStore({ after: (ms, then) => void timers.after(ms, then) })
+    const timers = new FakeTimers()
+    const store = new Proxy<Store>(model, {
+      get: (_, name: keyof Store) => {
+        const verb: unknown = model[name as keyof ModelStore]
+        if (typeof verb !== 'function') return verb
+        return (...args: unknown[]) => {
+          if (!armed || !VERBS.includes(name) || ++calls !== n) return (verb as (...args: unknown[]) => unknown).apply(model, args)
+          met = name
+          return Promise.reject(new StoreFault('failed', 'the disk failed'))
+        }
+      },
+    })
+    const puppet = new Puppet()
+    const rig = runsRig({ agents: { scripted: puppet }, store, timers })
+    const session = await rig.chat()
+    armed = true
+    const answers = await play(rig, puppet, session)
+    armed = false
+    await holds(rig, puppet, session, answers, met !== '').catch((error: unknown) => {
+      throw new Error(`call ${n}, ${met}: ${JSON.stringify(answers)}`, { cause: error })
+    })
+    if (n > 0 && met === '') break
   }
 })
 

@@ -182,10 +182,10 @@ ALTER TABLE runs ADD COLUMN settled_at INTEGER;
 ALTER TABLE runs ADD COLUMN kept_from INTEGER;
 ALTER TABLE runs ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0;
 UPDATE runs SET kept_from = started_seq;
-UPDATE runs SET settled_at = coalesce(
+UPDATE runs SET settled_at = CAST(coalesce(
   (SELECT json_extract(one.value, '$.settledAt') FROM turns, json_each(turns.turn, '$.runs') AS one WHERE turns.sid = runs.sid AND turns.id = runs.turn AND json_extract(one.value, '$.id') = runs.id),
   (SELECT json_extract(sessions.head, '$.lastAt') FROM sessions WHERE sessions.sid = runs.sid),
-  0)
+  0) AS INTEGER)
 WHERE id NOT IN (SELECT run FROM sessions WHERE run IS NOT NULL);
 CREATE INDEX runs_prunable ON runs (settled_at) WHERE kept_from IS NOT NULL;
 `

@@ -6,7 +6,8 @@ import { addTouched, apply, emptyTranscript, fold, merge, untouched, type Touche
 import { entryOf } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
 import { arbitraryHistory, type History } from '../support/history'
-import { checkInvariants, LogChecker } from '../support/invariants'
+import { checkInvariants } from '../support/invariants'
+import { LogChecker } from '../support/log-checker'
 import { commitEntry, emptyDisk } from '../support/model-disk'
 import { ModelStore } from '../support/model-store'
 

@@ -134,6 +134,12 @@ describe('the original’s messages', () => {
     once()
   })
 
+  test('an answer equal to the one before is an answer, a question asked again a question', () => {
+    const story = new Story()
+    for (const turn of ['t1', 't2']) story.ask(turn, 'ok?').answer(`${turn}.a`, 'ok').close(`${turn}.a`).settle()
+    expect(roles(story)).toEqual([['user', 'ok?'], ['assistant', 'ok'], ['user', 'ok?'], ['assistant', 'ok']])
+  })
+
   test('case 44: what a turn adds stands behind what was there, which stays as it was', () => {
     const story = new Story().ask('t1', 'a').answer('r1', 'b').close('r1').settle()
     const before = toMessages(story.value)

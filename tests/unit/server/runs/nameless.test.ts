@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentEvent } from '../../../../server/agents/port'
+import { Refusal } from '../../../../server/contract/problems'
 import { settle } from '../../../support/fake-timers'
 import { request } from '../../../support/puppet'
+import { runsRig, seeded } from '../../../support/runs-rig'
 import { codeOf } from './code-of'
 import { talking } from './talking'
 
@@ -255,4 +257,40 @@ describe('a question without an id of its own (case 131)', () => {
     expect(runs.live()).toEqual([])
     expect(timers.pending).toBe(0)
   })
+})
+
+describe('an agent that takes any answer for its oldest question', () => {
+  it('runs exactly what was allowed and refuses exactly what was denied, however late and however many it asks (any seed)', async () => {
+    const seed = Math.floor(Math.random() * 2 ** 32)
+    console.log(`nameless: seed ${seed}`)
+    for (let round = 0; round < 25; round++) {
+      const random = seeded(seed + round)
+      const below = (n: number): number => Math.floor(random() * n)
+      const rig = runsRig({ seed: seed + round })
+      const session = await rig.chat()
+      let names = 0
+      const script = Array.from({ length: 6 }, () => {
+        const commands = Array.from({ length: 1 + below(3) }, () => `cmd${names++}`)
+        return `[[nameless:${JSON.stringify({ commands, ms: 1000 + below(9000), lag: below(3) * 700 })}]]${random() < 0.5 ? `[[say:Word ${names}.]]` : ''}`
+      })
+      const started = await rig.send(session, script.join(''))
+      const meant = new Map<string, 'once' | 'deny'>()
+      while ((await rig.runOf(started)).state === 'running') {
+        await rig.timers.advance(below(2500))
+        const asked = [...(await rig.transcript(session)).rows.values()].flatMap((row) => ('approval' in row && row.approval ? [row.approval] : []))
+        const one = asked[below(asked.length)]
+        if (!one || random() < 0.4) continue
+        const choice = random() < 0.5 ? 'once' : 'deny'
+        await rig.runs.decide(rig.profile, { session, approval: one.id, choice }).then(() => meant.set(one.command!, choice), (error: unknown) => {
+          if (!(error instanceof Refusal)) throw error
+        })
+      }
+      const tools = [...(await rig.transcript(session)).rows.values()].filter((row) => row.kind === 'tool')
+      expect([seed + round, tools.length]).toEqual([seed + round, names])
+      for (const { tool } of tools) {
+        const said = meant.get(tool.target!)
+        expect([seed + round, tool.target, tool.result]).toEqual([seed + round, tool.target, said === undefined ? `timed out: ${tool.target}` : `${said === 'once' ? 'ran' : 'refused'} (${said}): ${tool.target}`])
+      }
+    }
+  }, 60_000)
 })

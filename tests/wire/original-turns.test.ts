@@ -43,6 +43,13 @@ async function follow(session: string): Promise<{ value: () => Transcript; strea
   }
 }
 
+/** What `/api/events` told, folded, is the chat as the original's client reads it. */
+async function same(session: string, mirror: Awaited<ReturnType<typeof follow>>): Promise<void> {
+  const { seq } = (await client.get('/api/session/changes', { session_id: session })).body as unknown as { seq: number }
+  await eventually('the same by /api/events', () => mirror.value().seq >= seq)
+  expect(JSON.parse(JSON.stringify(toMessages(mirror.value())))).toEqual(await client.messages(session))
+}
+
 /** The original's names of a turn that ended, without what repeats by the clock alone. */
 const order = (frames: Frame[]) => frames.map(({ event }) => event).filter((event, i, all) => event !== all[i - 1])
 const numbers = (frames: Frame[]) => frames.map(({ id }) => Number(id!.split(':').at(-1)))
@@ -118,8 +125,7 @@ it('a turn with thoughts, a plan, tools, a question by polling, one by the strea
   const messages = await client.messages(session)
   expect(done.session.messages).toEqual(messages)
 
-  await eventually('the same by /api/events', () => mirror.value().seq > 0 && [...mirror.value().turns.values()].every((turn) => turn.runs.at(-1)?.state === 'settled') && mirror.value().turns.size === 1)
-  expect(JSON.parse(JSON.stringify(toMessages(mirror.value())))).toEqual(messages)
+  await same(session, mirror)
   const rows = mirror.value().order.map((id) => mirror.value().rows.get(id)!)
   expect(rows.find((row) => row.kind === 'steer')).toMatchObject({ text: 'Mind the gap', state: 'done', steer: { state: 'delivered' } })
   expect(rows.find((row) => row.kind === 'question')).toMatchObject({ clarify: { state: 'answered', answer: 'blue' } })
@@ -150,6 +156,7 @@ it('a turn cut off at each of its frames and taken up by its cursor is told once
 describe('a word into the running turn, as such a client meets it', () => {
   it('accepted and used; accepted and given back as the next message; refused; after a stop; with nothing running', async () => {
     const session = await client.chat()
+    const mirror = await follow(session)
     expect((await steer(session, 'x')).body).toMatchObject({ accepted: false, fallback: 'not_running' })
     expect((await steer('ses_unknown', 'x')).body).toMatchObject({ accepted: false, fallback: 'session_not_found' })
 
@@ -182,11 +189,14 @@ describe('a word into the running turn, as such a client meets it', () => {
     await last.ended()
     checkStream(last.frames, throwing)
     expect(last.names().at(-1)).toBe('cancel')
+    await same(session, mirror)
+    mirror.stream.cut()
   })
 })
 
 it('a send while a turn runs is a 409 that names it; sent again after its end it is the next turn', async () => {
   const session = await client.chat()
+  const mirror = await follow(session)
   const run = await client.start(session, '[[say:First.]] [[ask:ls]]')
   const stream = await client.run(run)
   await stream.named('approval')
@@ -200,10 +210,13 @@ it('a send while a turn runs is a 409 that names it; sent again after its end it
   await second.ended()
   checkStream(second.frames, next)
   expect((await client.messages(session)).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual(['[[say:First.]] [[ask:ls]]', '[[say:Second.]]'])
+  await same(session, mirror)
+  mirror.stream.cut()
 })
 
 it('with auto-approve on, nothing is asked and everything runs; a question of the turn before it was turned on is answered by turning it on', async () => {
   const session = await client.chat()
+  const mirror = await follow(session)
   const run = await client.start(session, '[[ask:make]] [[ask:make test]] [[say:Done.]]')
   const stream = await client.run(run)
   await stream.named('approval')
@@ -213,10 +226,14 @@ it('with auto-approve on, nothing is asked and everything runs; a question of th
   expect(stream.names().filter((name) => name === 'approval')).toHaveLength(1)
   expect(stream.frames.filter(({ event }) => event === 'tool_complete').map(({ data }) => data.is_error)).toEqual([false, false])
   expect((await client.get('/api/session/yolo', { session_id: session })).body.yolo_enabled).toBe(true)
+  await same(session, mirror)
+  expect(mirror.value().session!.approvals).toBe('all')
+  mirror.stream.cut()
 })
 
 it('stopped, failed, at its limit and silent: each has one end of its own, with the chat as it is then', async () => {
   const session = await client.chat()
+  const mirror = await follow(session)
   const end = async (message: string, stop = false): Promise<Frame> => {
     const run = await client.start(session, message)
     const stream = await client.run(run)
@@ -236,4 +253,6 @@ it('stopped, failed, at its limit and silent: each has one end of its own, with 
   expect(await end('[[nothing]]')).toMatchObject({ event: 'apperror', data: { type: 'no_response' } })
   expect(await end('[[limit:I stop here.]]')).toMatchObject({ event: 'done', data: { terminal_state: 'tool_limit_reached' } })
   expect(await end('[[crash]]')).toMatchObject({ event: 'apperror' })
+  await same(session, mirror)
+  mirror.stream.cut()
 })

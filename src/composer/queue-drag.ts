@@ -17,7 +17,8 @@ export function listenForDrag(handle: HTMLElement, drop: (to: number) => void): 
     const height = row.getBoundingClientRect().height
     let to = from
     const move = (moved: PointerEvent) => {
-      const by = moved.clientY - press.clientY
+      // Not beyond the first and the last place.
+      const by = Math.max(middles[0]! - middles[from]!, Math.min(middles.at(-1)! - middles[from]!, moved.clientY - press.clientY))
       const at = middles[from]! + by
       to = middles.filter((middle, n) => n !== from && middle < at).length
       row.toggleAttribute('data-dragged', true)

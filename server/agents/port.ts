@@ -46,7 +46,10 @@ export interface Opening {
 }
 
 /** What the store kept of a run that was live when we ended. */
-export interface Binding { turn: string; run: string; foreign: string; counters?: Record<string, number>; /** `foreign` values of questions that were open. */ questions: string[] }
+export interface Binding { turn: string; run: string; foreign: string; counters?: Record<string, number>; /** `foreign` values of questions that were open. */ questions: string[]; /** What was shown of the turn, for an agent that can tell what is new since. */ shown?: Shown[] }
+
+/** A row of a turn as it was shown, in order: a text, or a call of a tool. `live`: it had not ended. */
+export type Shown = { kind: 'answer' | 'thought'; text: string } | { kind: 'tool'; call: string; live: boolean }
 
 /**
  * `message`: the text of the message that the agent is in, or the last one of the turn, as it has it now; null when it cannot say. The sink gets

@@ -1,4 +1,4 @@
-import type { Agent, AgentSession, Binding, Reattached, Timers } from '../agents/port'
+import type { Agent, AgentSession, Binding, Reattached, Shown, Timers } from '../agents/port'
 import type { Row } from '../contract/rows'
 import type { Run } from '../contract/session'
 import type { SessionState } from '../store/port'
@@ -22,7 +22,17 @@ export function survivorOf(state: SessionState, run: Run, agentOf: (head: Sessio
 /** What the agent is asked with: its own ids, and the questions that it asked us. */
 export function bindingOf({ state, run }: Survivor): Binding {
   const { foreign, counters } = run.bound!
-  return { turn: run.turn, run: run.id, foreign, ...(counters ? { counters } : {}), questions: state.beside.map((each) => each.foreign) }
+  return { turn: run.turn, run: run.id, foreign, ...(counters ? { counters } : {}), questions: state.beside.map((each) => each.foreign), shown: rowsShown(state.tail, run.turn) }
+}
+
+/** Texts and steps of a turn as people have seen them, over all its runs. */
+function rowsShown(tail: SessionState['tail'], turn: string): Shown[] {
+  return tail.order.flatMap((id): Shown[] => {
+    const row = tail.rows.get(id)!
+    if (row.turn !== turn) return []
+    if (row.kind === 'tool') return [{ kind: 'tool', call: row.tool.call, live: row.state === 'live' }]
+    return row.kind === 'answer' || row.kind === 'thought' ? [{ kind: row.kind, text: row.text }] : []
+  })
 }
 
 /** Asks the agent what became of its turn; silence, failure and a late answer are `gone`, and a session that comes late is closed. */
@@ -68,7 +78,7 @@ export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<R
   const last = rows.findLast((row) => row.kind === 'answer')
   if (message === '') return { reopens, text: null }
   if (!last) return { reopens, text: { how: 'anew', words: message } }
-  const shown = shownOf(rows, message)
+  const shown = beginningOf(rows, message)
   const follows = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question' || row.kind === 'thought')
   const rest = shown === null ? message : message.slice(shown.length)
   if (last.state !== 'live') {
@@ -81,7 +91,7 @@ export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<R
 }
 
 /** The text of the fewest last answer rows with which a message begins; null where it does not begin with what was shown. */
-function shownOf(rows: readonly Row[], message: string): string | null {
+function beginningOf(rows: readonly Row[], message: string): string | null {
   let shown = ''
   for (const row of rows.filter(({ kind }) => kind === 'answer').reverse()) {
     shown = row.text + shown

@@ -148,3 +148,69 @@ describe.each(['survives', 'dies'] as const)('a server that is killed while its 
     }
   }
 })
+
+describe('a turn that outlives the server', () => {
+  const folder = productFolder()
+  const started = (): Promise<Product> => startProduct({ folder, args: ['--demo'], env: { TALARIA_SCRIPTED_AGENT: 'detached' } })
+  let server: Product
+  const changes = async (session: string): Promise<Changes> => (await call(server, 'GET /api/session/changes', { session_id: session })).body
+  const shows = (session: string, text: string) => eventually(`it says ${text}`, async () => answerOf(await changes(session)).includes(text))
+  const steer = (session: string, text: string) => eventually('the word is taken', async () => (await call(server, 'POST /api/chat/steer', { session_id: session, text })).body.accepted)
+  const restart = async (): Promise<void> => {
+    await server.kill()
+    server = await started()
+  }
+  const runsOf = async (session: string) => (await changes(session)).turns[0]!.runs.map(({ cause, outcome, state }) => [cause, state === 'settled' ? outcome : state])
+  beforeAll(async () => {
+    server = await started()
+  })
+  afterAll(async () => {
+    await server.kill()
+    removeFolder(folder)
+  })
+
+  it('outlives the next one, too, and is one text in the end', async () => {
+    const session = await newChat(server)
+    await say(server, session, '[[say:One ]][[hear]][[say:two ]][[hear]][[say:three.]]')
+    await shows(session, 'One ')
+    await restart()
+    await steer(session, 'a')
+    await shows(session, 'two ')
+    await restart()
+    await steer(session, 'b')
+    await shows(session, 'three.')
+    await eventually('it has ended', async () => (await runsOf(session)).at(-1)![1] === 'completed')
+    expect(await runsOf(session)).toEqual([['sent', 'interrupted'], ['reattached', 'interrupted'], ['reattached', 'completed']])
+    expect(answerOf(await changes(session))).toBe('One (heard: a) two (heard: b) three.')
+    expect((await changes(session)).rows.filter((row) => row.kind === 'steer').map((row) => row.state)).toEqual(['done', 'done'])
+  })
+
+  it('and ends meanwhile has its whole answer and its outcome', async () => {
+    const session = await newChat(server)
+    await say(server, session, '[[say:Half ]][[delay:300]][[tool:read {"call":"r","result":"Alpha"}]][[say:and the rest.]]')
+    await shows(session, 'Half ')
+    await restart()
+    await eventually('it has ended', async () => (await runsOf(session)).at(-1)![1] === 'completed')
+    expect(await runsOf(session)).toEqual([['sent', 'interrupted'], ['reattached', 'completed']])
+    const { rows } = await changes(session)
+    expect(rows.filter((row) => row.kind !== 'user').map((row) => [row.kind, row.state, row.text])).toEqual([['answer', 'done', 'Half '], ['tool', 'done', ''], ['answer', 'done', 'and the rest.']])
+  })
+
+  it('but was being stopped is cancelled, never taken up, and ended', async () => {
+    const session = await newChat(server)
+    const run = await say(server, session, '[[say:I do not stop. ]][[deaf]]')
+    await shows(session, 'I do not stop. ')
+    expect((await call(server, 'GET /api/chat/cancel', { stream_id: run })).body.cancelled).toBe(true)
+    await restart()
+    await eventually('it is settled', async () => (await runsOf(session))[0]![1] === 'cancelled')
+    const next = await eventually('the chat is free again', async () => {
+      const { status, body } = await call(server, 'POST /api/chat/start', { session_id: session, message: '[[say:Free.]]' })
+      return status === 200 && body.stream_id
+    }, 25_000)
+    await eventually('the next turn ends', async () => (await changes(session)).turns[1]!.runs.some((each) => each.id === next && each.outcome === 'completed'))
+    expect(await runsOf(session)).toEqual([['sent', 'cancelled']])
+    expect(await server.end()).toBe(0)
+    const { pid } = JSON.parse(readOr(join(folder, 'state/talaria/scripted/agent.json'))) as { pid: number }
+    await eventually('the agent has ended', () => !alive(pid))
+  })
+})

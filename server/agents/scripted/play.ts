@@ -221,7 +221,7 @@ export class Player {
       case 'interrupt':
         return { outcome: 'interrupted', ...(step.words ? { problem: { code: 'interrupted', words: step.words } } : {}) }
       case 'error':
-        return { outcome: 'failed', problem: { code: step.code, ...(step.words ? { words: step.words } : {}) } }
+        return { outcome: 'failed', problem: { code: step.code, ...(step.words ? { words: step.words } : {}), ...(step.status === undefined ? {} : { status: step.status }) } }
       case 'crash':
         throw new Error(step.words)
       case 'usage':

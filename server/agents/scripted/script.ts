@@ -1,4 +1,5 @@
 import type { Choice, ChoiceKind } from '../../contract/approvals'
+import { problemOf } from '../../contract/classify'
 import { RUN_PROBLEMS } from '../../contract/problems'
 import type { RunProblemCode } from '../../contract/problems'
 import type { PlanEntry } from '../../contract/rows'
@@ -20,7 +21,7 @@ const NAMELESS_MS = 60_000
  *
  * Questions: `[[ask:ls || pwd]]` and `[[question:…]]` (without a tool) ask once or deny; `[[ask:{"command":"ls","choices":["once","session","deny"],"ms":5000}]]` asks
  * with choices of its own; `[[nameless:ls || pwd]]` as an agent without ids; `[[clarify:Which? | red | blue]]`, `[[sudo:why]]`, `[[secret:NAME why]]`.
- * Words in mid-turn: `[[steers:tool]]`, `[[hear]]`. A later turn of its own: `[[later:300 Built <<say:All green.>>]]`.
+ * A provider that fails, in its words and the class that they fall in: `[[fail:429 Slow down]]`. Words in mid-turn: `[[steers:tool]]`, `[[hear]]`. A later turn of its own: `[[later:300 Built <<say:All green.>>]]`.
  */
 export function parseScript(message: string): Step[] | null {
   const steps: Step[] = []
@@ -100,6 +101,12 @@ function parseStep(name: string, rest: string): Step | Step[] | null {
     case 'error': {
       const [code, words] = word(rest)
       return (RUN_PROBLEMS as readonly string[]).includes(code) ? { do: 'error', code: code as RunProblemCode, words } : null
+    }
+    case 'fail': {
+      const [first, more] = word(rest)
+      const status = /^[1-5]\d\d$/.test(first) ? Number(first) : undefined
+      const words = status === undefined ? rest : more
+      return { do: 'error', code: problemOf(status, words), words, ...(status === undefined ? {} : { status }) }
     }
     case 'limit':
       return { do: 'limit', words: rest }

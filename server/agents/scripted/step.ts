@@ -76,7 +76,7 @@ export type Step =
   /** Ends the turn at its limit: completed when it has closing words, else failed. */
   | { do: 'limit'; words: string }
   | { do: 'interrupt'; words: string }
-  | { do: 'error'; code: RunProblemCode; words: string }
+  | { do: 'error'; code: RunProblemCode; words: string; status?: number }
   | { do: 'crash'; words: string }
   | { do: 'usage'; usage: Usage }
   | { do: 'notice'; code: string; words: string }

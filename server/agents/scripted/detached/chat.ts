@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
-import type { AgentEvent, AgentSession, Delivery, TurnEnd, TurnInput } from '../../port'
+import type { AgentEvent, AgentSession, Delivery, Shown, TurnEnd, TurnInput } from '../../port'
 import { writeLine } from './frames'
-import type { Command, Found, Report } from './frames'
+import type { Command, Report } from './frames'
+import { Past } from './past'
 import { Tracker } from './tracker'
 
 /** A turn of the detached agent, until a server has heard its end. */
-interface HeldTurn { foreign: string; tracker: Tracker; end: TurnEnd | null }
+interface HeldTurn { foreign: string; tracker: Tracker; past: Past; end: TurnEnd | null }
 
 /**
  * One chat inside the detached agent: the scripted session, and what of its turn a server must be told again. It plays on while no server listens.
@@ -13,6 +14,7 @@ interface HeldTurn { foreign: string; tracker: Tracker; end: TurnEnd | null }
 export class HeldChat {
   turn: HeldTurn | null = null
   #server: Socket | null = null
+  #byItself = false
   #session: AgentSession
 
   constructor(make: (sink: (event: AgentEvent) => void | Promise<void>) => AgentSession, private readonly mint: () => string) {
@@ -37,26 +39,28 @@ export class HeldChat {
   }
 
   /**
-   * A server comes back for a turn. Its open questions are asked again; an open secret is not: what is typed for it could reach another
-   * question's waiter, so it counts as not given (spec/log.md §9).
+   * A server comes back for a turn. What it has not shown is told now, where that can be told; its open questions are asked again. An open secret is not: what is
+   * typed for it could reach another question's waiter, so it counts as not given (spec/log.md §9).
    */
-  takeUp(foreign: string, socket: Socket): void {
+  takeUp(foreign: string, shown: Shown[] | undefined, socket: Socket): void {
     const turn = this.turn
     if (!turn || turn.foreign !== foreign) return void writeLine(socket, { found: { state: 'gone' } })
     const { message, open, closed, questions } = turn.tracker
-    const found: Found = turn.end ? { state: 'ended', end: turn.end, message, closed } : { state: 'running', message, open: open.map((tool) => tool.call) }
-    void writeLine(socket, { found })
-    if (turn.end) {
+    const missed = shown ? turn.past.missed(shown) : null
+    if (turn.end && !missed) {
+      void writeLine(socket, { found: { state: 'ended', end: turn.end, message, closed } })
       this.turn = null
       return
     }
+    void writeLine(socket, { found: { state: 'running', ...(missed ? { message: missed.message, open: missed.open } : { message, open: open.map((tool) => tool.call) }) } })
     this.attach(socket)
-    // A tool that began while no server listened is told now; one that is known is not opened twice.
-    for (const event of open) this.#report({ event })
+    // Else at least the tools that began while no server listened; one that is known is not opened twice.
+    for (const event of missed?.events ?? open) void this.#report({ event })
     for (const event of questions) {
       if (event.type === 'secret.raised') void this.#session.give!(event.question, null).then(() => turn.tracker.answered(event.question))
-      else this.#report({ event })
+      else void this.#report({ event })
     }
+    if (turn.end) void this.#report({ end: turn.end })
   }
 
   async obey(command: Command): Promise<void> {
@@ -86,28 +90,33 @@ export class HeldChat {
   }
 
   async #play(input: TurnInput): Promise<void> {
-    const turn: HeldTurn = { foreign: this.mint(), tracker: new Tracker(), end: null }
+    const turn: HeldTurn = { foreign: this.mint(), tracker: new Tracker(), past: new Past(), end: null }
     this.turn = turn
-    this.#report({ event: { type: 'turn.bound', foreign: turn.foreign } })
+    void this.#report({ event: { type: 'turn.bound', foreign: turn.foreign } })
     const end = await this.#session.turn(input).catch((error: unknown): TurnEnd => ({ outcome: 'failed', problem: { code: 'agent_died', words: error instanceof Error ? error.message : String(error) } }))
+    // It is held until the next turn: a server that dies as it hears this asks for it when it comes back.
     turn.end = end
-    // A server that is there has heard it; one that is not asks for it when it comes back.
-    if (this.attached && this.turn === turn) this.turn = null
-    this.#report({ end })
+    void this.#report({ end })
   }
 
   async #answer(id: number, question: string | null, give: () => Promise<Delivery>): Promise<void> {
     try {
       const delivery = await give()
       if (question !== null && (delivery.state === 'delivered' || delivery.code === 'question_gone')) this.turn?.tracker.answered(question)
-      this.#report({ re: id, delivery })
+      void this.#report({ re: id, delivery })
     } catch (error) {
-      this.#report({ re: id, threw: error instanceof Error ? error.message : String(error) })
+      void this.#report({ re: id, threw: error instanceof Error ? error.message : String(error) })
     }
   }
 
   #say(event: AgentEvent): void | Promise<void> {
-    this.turn?.tracker.take(event)
+    // What a turn of its own says is no part of the one that was submitted.
+    if (event.type === 'turn.began') this.#byItself = true
+    if (!this.#byItself && this.turn?.end === null) {
+      this.turn.tracker.take(event)
+      this.turn.past.take(event)
+    }
+    if (event.type === 'turn.ended') this.#byItself = false
     return this.#report({ event })
   }
 

@@ -93,7 +93,7 @@ export function makeDetached(parts: DetachedParts): Detached {
     },
     async reattach(opening, binding, sink) {
       const record = await found()
-      const socket = record && (await greet(record, { do: 'reattach', session: opening.session, foreign: binding.foreign }).catch(() => null))
+      const socket = record && (await greet(record, { do: 'reattach', session: opening.session, foreign: binding.foreign, ...(binding.shown ? { shown: binding.shown } : {}) }).catch(() => null))
       if (!socket) return { state: 'gone' }
       used = true
       const line = new Line(socket, sink)

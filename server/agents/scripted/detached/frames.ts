@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { AgentEvent, AgentSession, Delivery, TurnEnd, TurnInput } from '../../port'
+import type { AgentEvent, AgentSession, Delivery, Shown, TurnEnd, TurnInput } from '../../port'
 
 /** Hidden argument that makes the server's own program be the detached agent: `main.js --scripted-agent <folder> [<scale>]`. */
 export const DETACHED_FLAG = '--scripted-agent'
@@ -9,7 +9,7 @@ export type Hello = Greeting & { token: string }
 export type Greeting =
   | { do: 'open'; session: string; cwd: string; echoes?: boolean }
   /** After a restart of the server: the turn of that foreign id. */
-  | { do: 'reattach'; session: string; foreign: string }
+  | { do: 'reattach'; session: string; foreign: string; shown?: Shown[] }
   /** A server is there: turns that it does not take up soon are nobody's. */
   | { do: 'adopt' }
   /** The server ends: the agent ends too, if nothing plays. */
@@ -28,7 +28,7 @@ export type Command =
 
 /** What a turn looks like to a server that takes it up again. */
 export type Found =
-  | { state: 'running'; message: string; open: string[] }
+  | { state: 'running'; message: string | null; open: string[] }
   | { state: 'ended'; end: TurnEnd; message: string; closed: ClosedCall[] }
   | { state: 'gone' }
 export interface ClosedCall { call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string }

@@ -71,7 +71,7 @@ export async function hostScripted({ folder, timers, table, scale, exit }: HostP
           void writeLine(socket, { found: { state: 'gone' } })
           return null
         }
-        chat.takeUp(hello.foreign, socket)
+        chat.takeUp(hello.foreign, hello.shown, socket)
         return obedient(hello.session, chat)
       }
       case 'adopt':
@@ -105,6 +105,7 @@ export async function hostScripted({ folder, timers, table, scale, exit }: HostP
       if (!greeted) {
         const hello = value as Hello
         greeted = true
+        late()
         if (!isToken(hello?.token, token)) return void socket.destroy()
         served = serve(socket, hello).then((given) => (obey = given))
         return

@@ -208,9 +208,10 @@ describe('a turn that nobody submitted', () => {
   })
 })
 
-it('ends of a script say why: its limit, an interruption, nothing at all', async () => {
+it('ends of a script say why: its limit, a provider’s refusal, an interruption, nothing at all', async () => {
   for (const [text, end] of [
     ['[[limit:I stopped here.]]', { outcome: 'completed', reason: 'limit' }], ['[[limit]]', { outcome: 'failed', problem: { code: 'tool_limit_reached' } }],
+    ['[[fail:429 Slow down]]', { outcome: 'failed', problem: { code: 'rate_limit', words: 'Slow down', status: 429 } }], ['[[fail:model not found]]', { outcome: 'failed', problem: { code: 'model_not_found', words: 'model not found' } }],
     ['[[interrupt:lost it]]', { outcome: 'interrupted', problem: { code: 'interrupted', words: 'lost it' } }], ['[[nothing]]', { outcome: 'completed' }],
   ] as const) {
     const one = await withClock()

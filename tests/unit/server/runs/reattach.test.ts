@@ -44,7 +44,7 @@ describe('after our restart', () => {
     const { runsOn, recover, puppet, attempts, shown, started, lastRun, session, runs } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
     runsOn('Half an ')
     await recover()
-    expect(puppet.bindings).toEqual([{ turn: started.turn, run: started.run, foreign: 'agent-run-1', counters: { tokens: 7 }, questions: [] }])
+    expect(puppet.bindings).toEqual([{ turn: started.turn, run: started.run, foreign: 'agent-run-1', counters: { tokens: 7 }, questions: [], shown: [{ kind: 'answer', text: 'Half an ' }] }])
     expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'running', undefined]])
     expect(await lastRun(session)).toMatchObject({ attempt: 2, generation: 2 })
     puppet.turn.emit({ type: 'text', delta: 'answer.' })

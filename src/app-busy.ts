@@ -7,6 +7,8 @@ import { reasonOf } from './shell/reason'
 export interface BusySend {
   backend: Backend
   session: string
+  /** The live run as the page saw it when the message was sent: stop-and-send stops this one alone. */
+  run?: string | undefined
   text: string
   /** The key of the message, the same on every way: each route keeps receipts of its own. */
   key: string
@@ -45,10 +47,10 @@ async function enqueue(send: BusySend): Promise<string | undefined> {
 }
 
 /** It stands in the queue already, so it is not lost whatever becomes of the stop. */
-async function stopAndSend({ backend, session }: BusySend, item: string | undefined): Promise<Delivered> {
+async function stopAndSend({ backend, session, run }: BusySend, item: string | undefined): Promise<Delivered> {
   if (item === undefined) return { taken: true, say: t('queue.stop.failed', { reason: t('problem.server') }) }
   try {
-    await backend.call('POST /api/chat/queue/send', { session_id: session, item, stop: true })
+    await backend.call('POST /api/chat/queue/send', { session_id: session, item, stop: true, ...(run === undefined ? {} : { run }) })
     return { taken: true }
   } catch (error) {
     // It went by itself in between.

@@ -28,9 +28,10 @@ export function makeOrders(parts: OrdersParts) {
   /** Sends a message; the first one makes the chat. A chat that works already takes it another way. Rejects when nobody knows whether it was taken. */
   const send = async (text: string, key: string, way: Way, going: (way: Way) => void): Promise<Delivered> => {
     const open = session()
+    const run = live()?.id
     let id = open ?? made
     // What a working chat takes is loaded when one works.
-    if (id && way !== 'send') return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, text, key, going }, way)
+    if (id && way !== 'send') return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, run, text, key, going }, way)
     if (!id) {
       const chosen = parts.picked()
       const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })

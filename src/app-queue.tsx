@@ -27,7 +27,7 @@ export function Waiting(props: WaitingProps) {
     move: (item, before) => backend.call('POST /api/chat/queue/move', { session_id, item, ...(before === undefined ? {} : { before }) }),
     combine: (items) => backend.call('POST /api/chat/queue/combine', { session_id, items }),
     remove: (item) => backend.call('POST /api/chat/queue/remove', { session_id, item }),
-    send: (item, stop) => backend.call('POST /api/chat/queue/send', { session_id, item, ...(stop ? { stop } : {}) }),
+    send: (item, stop) => backend.call('POST /api/chat/queue/send', { session_id, item, ...(stop ? { stop, run: facts.run()?.id } : {}) }),
     restore: (message, before) => backend.call('POST /api/chat/queue', { session_id, message, key: parts.mintKey(), ...(before === undefined ? {} : { before }) }),
   }
   const paused = () => {

@@ -37,7 +37,7 @@ export function queue({ runs }: Pick<Parts, 'runs'>): Handlers<Names> {
       return answerOf(await runs.removeQueued(profile, { session: input.session_id, items }))
     },
     async 'POST /api/chat/queue/send'({ input, profile }) {
-      return answerOf(await runs.sendQueued(profile, { session: input.session_id, item: input.item, ...(isYes(input.stop) ? { stop: true } : {}) }))
+      return answerOf(await runs.sendQueued(profile, { session: input.session_id, item: input.item, ...(isYes(input.stop) ? { stop: true } : {}), ...(input.run === undefined ? {} : { run: input.run }) }))
     },
   }
 }

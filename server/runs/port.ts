@@ -26,7 +26,7 @@ export interface Runs {
   combineQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
   removeQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
   /** Sends one item as soon as no run is live; `stop`: stops the live run first. */
-  sendQueued(profile: ProfileContext, input: { session: string; item: string; stop?: boolean }): Promise<QueueView>
+  sendQueued(profile: ProfileContext, input: { session: string; item: string; stop?: boolean; /** The run that the person wanted stopped: another one, that began meanwhile, goes on. */ run?: string }): Promise<QueueView>
   rename(profile: ProfileContext, session: string, title: string): Promise<SessionHead>
   /** Model and/or workspace of later turns. */
   update(profile: ProfileContext, session: string, change: { model?: ModelRef | null; workspace?: string }): Promise<SessionHead>

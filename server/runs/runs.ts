@@ -203,10 +203,11 @@ export function makeRuns(parts: RunsParts): Runs {
       return actor(session).changeQueue(profile, (items) => removing(items, ids))
     },
 
-    async sendQueued(profile, { session, item, stop: first }) {
+    async sendQueued(profile, { session, item, stop: first, run }) {
       if (draining) throw shuttingDown()
       // The run that the person sees now, never the one that this message becomes.
-      const seen = first ? actors.get(session)?.live : null
+      const live = first ? actors.get(session)?.live : null
+      const seen = run === undefined || live?.id === run ? live : null
       const view = await actor(session).changeQueue(profile, (items) => sending(items, item))
       if (seen) await stop(seen, 'person')
       return view

@@ -35,7 +35,7 @@ export const details: Record<RouteName, RouteDetail> = {
   'POST /api/chat/queue/move': { summary: 'Puts a waiting message before another, or at the end.', problems: [...acts, ...owned, 'queue_item_not_found', 'store_full'] },
   'POST /api/chat/queue/combine': { summary: 'Joins waiting messages into the first of them.', problems: [...acts, ...owned, 'queue_item_not_found', 'store_full'] },
   'POST /api/chat/queue/remove': { summary: 'Removes waiting messages.', problems: [...acts, ...owned, 'queue_item_not_found', 'store_full'] },
-  'POST /api/chat/queue/send': { summary: 'Sends a waiting message as soon as no run is live; `stop` stops the live run first.', problems: [...acts, ...owned, 'queue_item_not_found', 'relay_failed', 'store_full'] },
+  'POST /api/chat/queue/send': { summary: 'Sends a waiting message as soon as no run is live; `stop` stops the live run first; with `run` only that one.', problems: [...acts, ...owned, 'queue_item_not_found', 'relay_failed', 'store_full'] },
   'GET /api/approval/pending': { summary: 'The oldest open question of a chat, and how many there are.', problems: owned },
   'GET /api/approval/stream': { summary: 'Events `initial` and `approval` with what `pending` answers, on every change of it.', problems: owned },
   'POST /api/approval/respond': {

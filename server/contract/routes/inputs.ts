@@ -49,7 +49,7 @@ export const inputs = {
   'POST /api/chat/queue/move': z.object({ session_id, item, before: maybe }),
   'POST /api/chat/queue/combine': z.object({ session_id, items }),
   'POST /api/chat/queue/remove': z.object({ session_id, item: z.optional(item), items: z.optional(items) }),
-  'POST /api/chat/queue/send': z.object({ session_id, item, stop: yes }),
+  'POST /api/chat/queue/send': z.object({ session_id, item, stop: yes, run: text }),
   'GET /api/approval/pending': z.object({ session_id }),
   'GET /api/approval/stream': z.object({ session_id }),
   'POST /api/approval/respond': z.object({ session_id, choice: maybe, choice_id: maybe, approval_id: maybe, yolo: yes }),

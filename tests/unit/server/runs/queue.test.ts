@@ -134,6 +134,18 @@ describe('the queue', () => {
     await end()
   })
 
+  it('stop-and-send that names a run stops no other that began meanwhile', async () => {
+    const { add, runs, profile, session, end, runOf, lastRun, started } = await busy()
+    await add('Second')
+    const { item } = await add('Third')
+    await end()
+    const view = await runs.sendQueued(profile, { session, item, stop: true, run: started.run })
+    expect(view.queue.items.map((each) => [each.text, each.send])).toEqual([['Third', true]])
+    expect((await runOf(started)).outcome).toBe('completed')
+    expect(await lastRun(session)).toMatchObject({ state: 'running' })
+    await end()
+  })
+
   it('edits, moves, joins and removes what waits', async () => {
     const { add, runs, profile, session, texts } = await busy()
     const [a, b, c] = [(await add('a')).item, (await add('b')).item, (await add('c')).item]

@@ -73,6 +73,8 @@ export class LiveRun {
   #told = false
   #reason: StopReason | null = null
   #paused = false
+  /** Instant of the monotonic clock. */
+  #givesUpAt = Infinity
   #cancelLadder = (): void => undefined
   #cancelWatch = (): void => undefined
 
@@ -149,7 +151,7 @@ export class LiveRun {
     return this.settled
   }
 
-  /** Tells the agent to stop, once, and gives it up after `deadline` ms. */
+  /** Tells the agent to stop, once, and gives it up after `deadline` ms; a later call may bring that forward, never put it off. */
   tellStop(reason: StopReason, deadline: number): void {
     this.#cancelWatch()
     if (this.turnOver) return
@@ -158,6 +160,9 @@ export class LiveRun {
       this.agent.stop(reason).catch(() => undefined)
     }
     this.#reason = reason
+    const at = this.timers.monotonic() + deadline
+    if (at >= this.#givesUpAt) return
+    this.#givesUpAt = at
     this.#cancelLadder()
     this.#cancelLadder = this.timers.after(deadline, () => this.#abandon())
   }

@@ -20,6 +20,11 @@ export class FakeTimers implements Timers {
     return () => this.#timers.delete(id)
   }
 
+  /** The machine's clock is set: only what `now` says moves, timers do not. */
+  jump(ms: number): void {
+    this.#now += ms
+  }
+
   /** How many timers are set. */
   get pending(): number {
     return this.#timers.size

@@ -83,7 +83,8 @@ export function ChatPane(props: ChatPaneProps) {
   // A question is never shown from a copy alone; one that was live stays in sight, without its answers, while the connection is gone.
   const confirmed = createMemo<{ chat: string | null; live: boolean }>((before) => ({ chat: session(), live: (before.chat === session() && before.live) || props.facts?.freshness() === 'live' }), { chat: null, live: false })
   const asks = (): OpenQuestion[] => (confirmed().live ? (props.facts?.questions() ?? []) : [])
-  const [folded, setFolded] = createSignal(false)
+  // Until the card itself says that it stands open: a card that could not be loaded takes nothing away.
+  const [folded, setFolded] = createSignal(true)
   const [allowing, setAllowing] = createSignal(false)
   const [writing, setWriting] = createSignal(false)
   const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
@@ -92,6 +93,7 @@ export function ChatPane(props: ChatPaneProps) {
   const { waiting, rescue } = createLeft({ parts: props.parts, chat: () => (confirmed().live ? session() : null), box: () => (boxShown() ? box : undefined) })
   /** The chat in which something was asked, or an answer left, since it was opened: its card stays, so that it can say what became of it. */
   const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || waiting() === session() || asks().length > 0) ? props.facts : null), null)
+
   createEffect(on(session, () => setAsked(null), { defer: true }))
   const { send, stop, chooseModel } = makeOrders({
     backend: () => props.parts.backend,

@@ -36,7 +36,6 @@ const LEAVE = 3_000
 export function makeDetached(parts: DetachedParts): Detached {
   const { timers, table, folder } = parts
   let starting: Promise<AgentRecord> | null = null
-  let used = false
 
   const greet = async (record: AgentRecord, hello: Greeting): Promise<Socket> => {
     const socket = connect({ port: record.port, host: '127.0.0.1', noDelay: true })
@@ -82,7 +81,6 @@ export function makeDetached(parts: DetachedParts): Detached {
   void found().then((record) => record && greet(record, { do: 'adopt' }).then((socket) => socket.end(), () => undefined))
   return {
     async open(opening, sink, echoes) {
-      used = true
       const begin = async (): Promise<Line> => {
         const line = new Line(await ensure({ do: 'open', session: opening.session, cwd: opening.cwd, ...(echoes ? { echoes } : {}) }), sink)
         if (!(await line.first())) throw new Error('The scripted agent ended the connection.')
@@ -95,7 +93,6 @@ export function makeDetached(parts: DetachedParts): Detached {
       const record = await found()
       const socket = record && (await greet(record, { do: 'reattach', session: opening.session, foreign: binding.foreign, ...(binding.shown ? { shown: binding.shown } : {}) }).catch(() => null))
       if (!socket) return { state: 'gone' }
-      used = true
       const line = new Line(socket, sink)
       const first = await line.first()
       const state: Found = first && 'found' in first ? first.found : { state: 'gone' }
@@ -108,7 +105,7 @@ export function makeDetached(parts: DetachedParts): Detached {
       return { ...state, session: sessionOf(line, () => Promise.reject(new Error('This turn is over.')), false), end: line.end() }
     },
     async end() {
-      const record = used ? await found() : null
+      const record = await found()
       const socket = record && (await greet(record, { do: 'end' }).catch(() => null))
       if (!record || !socket) return
       const first = await new Line(socket, () => undefined).first()

@@ -27,7 +27,7 @@ const IDLE = 20_000
 /** ms that it plays on, or keeps an end, for a server that does not come back. */
 const ORPHANED = 600_000
 /** ms that a server which has come back has to take up its turns. */
-const CLAIM = 10_000
+const CLAIM = 60_000
 /** ms between two looks at its record and at what it has to do. */
 const LOOK = 500
 /** ms that a stranger has to say its token. */

@@ -161,7 +161,7 @@ describe('the detached scripted agent', () => {
     await until('it has noticed', () => lost.closed())
     const adopter = await server({ do: 'adopt' })
     await until('it is adopted', () => adopter.reports.length > 0)
-    await pass(11_000)
+    await pass(61_000)
     const gone = await server({ do: 'reattach', session: 'lost', foreign })
     await until('it answers', () => gone.reports.length > 0)
     expect(gone.reports).toEqual([{ found: { state: 'gone' } }])

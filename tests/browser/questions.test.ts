@@ -1,42 +1,15 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { DESKTOP, PHONE, launch, launchProfile, profileFolder, until, watch } from '../support/browser'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { DESKTOP, PHONE, launchProfile, profileFolder, until, watch } from '../support/browser'
 import { asked, posted, prose, send, sessionOf, whole } from '../support/chat-page'
-import { productFolder, removeFolder, startProduct, type Product } from '../support/product'
+import { useDevices } from '../support/devices'
+import { startProduct } from '../support/product'
 import { Proxy } from '../support/proxy'
 
-let browser: Browser
-let folder = ''
-let product: Product
-let contexts: BrowserContext[] = []
-let watched: ReturnType<typeof watch>[] = []
-
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  folder = productFolder()
-  product = await startProduct({ folder, args: ['--demo'] })
-})
-afterEach(async () => {
-  for (const context of contexts) await context.close()
-  contexts = []
-  watched = []
-  await product.end()
-  removeFolder(folder)
-})
-
-/** A device of its own: another browser profile. */
-async function device(size: object): Promise<Page> {
-  const context = await browser.newContext(size)
-  contexts.push(context)
-  watched.push(watch(context))
-  return context.newPage()
-}
-const clean = () => watched.forEach((one) => one.expectNone())
+const here = useDevices()
+const { device, clean } = here
 const card = (page: Page, title: string) => page.getByRole('alertdialog', { name: title }).or(page.getByRole('dialog', { name: title }))
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
@@ -57,11 +30,11 @@ for (const [title, script, answer, after] of [
 ] as const) {
   test(`${title}: stands in every window and after a reload, and is gone everywhere once answered on one`, async () => {
     const desktop = await device(DESKTOP)
-    await desktop.goto(product.url)
+    await desktop.goto(here.product.url)
     await send(desktop, script)
     await card(desktop, title).first().waitFor()
-    const address = `${product.url}/session/${sessionOf(desktop)}`
-    const second = await contexts[0]!.newPage()
+    const address = `${here.product.url}/session/${sessionOf(desktop)}`
+    const second = await desktop.context().newPage()
     await second.goto(address)
     const phone = await device(PHONE)
     await phone.goto(address)
@@ -83,25 +56,25 @@ for (const [title, script, answer, after] of [
 
 test('always is chosen in two steps, and says before what it means', async () => {
   const page = await device(DESKTOP)
-  await page.goto(product.url)
+  await page.goto(here.product.url)
   await send(page, ALL)
   await card(page, 'Permission needed').first().waitFor()
   await page.waitForTimeout(700)
   await page.getByRole('button', { name: 'More answers' }).click()
   await page.getByRole('menuitem', { name: /Always allow/ }).click()
   expect(await whole(page)).toContain('Never asked again for rm.')
-  expect((await asked<{ pending_count: number }>(product.url, `/api/approval/pending?session_id=${sessionOf(page)}`)).pending_count).toBe(1)
+  expect((await asked<{ pending_count: number }>(here.product.url, `/api/approval/pending?session_id=${sessionOf(page)}`)).pending_count).toBe(1)
   await page.waitForTimeout(700)
   await page.getByRole('button', { name: /^Always allow/ }).click()
   await until(async () => (await prose(page)).includes('went on'), 'the run goes on')
-  const { rows } = await asked<{ rows: { approval?: { kind?: string; choice?: string } }[] }>(product.url, `/api/session/changes?session_id=${sessionOf(page)}`)
+  const { rows } = await asked<{ rows: { approval?: { kind?: string; choice?: string } }[] }>(here.product.url, `/api/session/changes?session_id=${sessionOf(page)}`)
   expect(rows.flatMap((row) => (row.approval ? [[row.approval.kind, row.approval.choice]] : []))).toEqual([['always', 'A']])
   clean()
 })
 
 test('the keyboard alone answers: Enter on the card allows now, Ctrl Backspace refuses, and a question is announced', async () => {
   const page = await device(DESKTOP)
-  await page.goto(product.url)
+  await page.goto(here.product.url)
   await send(page, '[[ask:make clean]][[ask:make all]][[say:end of it]]')
   await card(page, 'Permission needed').first().waitFor()
   await until(async () => (await page.locator('[aria-live], [role=alert], [role=status]').allTextContents()).join(' ').includes('Permission needed: '), 'the question is announced')
@@ -113,23 +86,23 @@ test('the keyboard alone answers: Enter on the card allows now, Ctrl Backspace r
   await page.keyboard.press('Enter')
   await until(async () => {
     await page.keyboard.press('Shift+Tab')
-    return page.evaluate(() => /^Allow now/.test(document.activeElement?.textContent ?? ''))
+    return page.evaluate(() => (document.activeElement?.textContent ?? '').startsWith('Allow now'))
   }, 'the button is reached')
-  expect((await asked<{ pending_count: number }>(product.url, `/api/approval/pending?session_id=${sessionOf(page)}`)).pending_count).toBe(1)
+  expect((await asked<{ pending_count: number }>(here.product.url, `/api/approval/pending?session_id=${sessionOf(page)}`)).pending_count).toBe(1)
   await page.keyboard.press('Enter')
   await until(async () => (await prose(page)).includes('end of it'), 'the run goes on')
-  const { rows } = await asked<{ rows: { approval?: { kind?: string } }[] }>(product.url, `/api/session/changes?session_id=${sessionOf(page)}`)
+  const { rows } = await asked<{ rows: { approval?: { kind?: string } }[] }>(here.product.url, `/api/session/changes?session_id=${sessionOf(page)}`)
   expect(rows.flatMap((row) => (row.approval ? [row.approval.kind] : []))).toEqual(['deny', 'once'])
   clean()
 })
 
 test('what was typed into a question that is gone stands in the message box', async () => {
   const page = await device(DESKTOP)
-  await page.goto(product.url)
+  await page.goto(here.product.url)
   await send(page, '[[clarify:{"question":"Where to?"}]][[say:there]]')
   await page.getByLabel('Your answer').fill('to the garden')
   const session = sessionOf(page)
-  await posted(product.url, '/api/clarify/respond', { session_id: session, response: 'to the house' })
+  await posted(here.product.url, '/api/clarify/respond', { session_id: session, response: 'to the house' })
   await until(async () => (await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue()) === 'to the garden', 'the words are in the message box')
   expect(await whole(page)).toContain('to the house')
   clean()
@@ -137,7 +110,7 @@ test('what was typed into a question that is gone stands in the message box', as
 
 test('a chat that allows everything says so in amber, answers by itself, and is ended with one press', async () => {
   const page = await device(DESKTOP)
-  await page.goto(product.url)
+  await page.goto(here.product.url)
   await send(page, '[[ask:first]][[delay:1500]][[ask:second]][[say:both done]]')
   await card(page, 'Permission needed').first().waitFor()
   await page.waitForTimeout(700)
@@ -146,10 +119,10 @@ test('a chat that allows everything says so in amber, answers by itself, and is 
   await page.getByRole('button', { name: 'Allow everything', exact: true }).click()
   await until(async () => (await prose(page)).includes('both done'), 'nothing is asked any more')
   const session = sessionOf(page)
-  expect((await asked<{ yolo_enabled: boolean }>(product.url, `/api/session/yolo?session_id=${session}`)).yolo_enabled).toBe(true)
+  expect((await asked<{ yolo_enabled: boolean }>(here.product.url, `/api/session/yolo?session_id=${session}`)).yolo_enabled).toBe(true)
   await page.reload()
   await page.locator('button.allows').click()
-  await until(async () => !(await asked<{ yolo_enabled: boolean }>(product.url, `/api/session/yolo?session_id=${session}`)).yolo_enabled, 'it asks again')
+  await until(async () => !(await asked<{ yolo_enabled: boolean }>(here.product.url, `/api/session/yolo?session_id=${session}`)).yolo_enabled, 'it asks again')
   await until(async () => (await page.locator('button.allows').count()) === 0, 'the amber sign is gone')
   clean()
 })
@@ -175,7 +148,7 @@ test('a secret typed into its card is found nowhere afterwards: not on the serve
   page.on('response', async (response) => {
     if (response.url().includes('/api/') && !response.url().includes('/api/events')) frames.push(await response.text().catch(() => ''))
   })
-  await page.goto(product.url)
+  await page.goto(here.product.url)
   await send(page, '[[secret:DEPLOY_KEY Needed to deploy]][[say:deployed]]')
   await page.getByLabel('Value', { exact: true }).fill(secret)
   await page.waitForTimeout(1500)
@@ -184,31 +157,31 @@ test('a secret typed into its card is found nowhere afterwards: not on the serve
   await page.reload()
   await until(async () => (await prose(page)).includes('deployed'), 'the chat stands')
   const session = sessionOf(page)
-  for (const path of [`/api/session/changes?session_id=${session}`, `/api/session?session_id=${session}`, '/api/sessions', '/health?deep=1']) expect(JSON.stringify(await asked(product.url, path))).not.toContain(secret)
+  for (const path of [`/api/session/changes?session_id=${session}`, `/api/session?session_id=${session}`, '/api/sessions', '/health?deep=1']) expect(JSON.stringify(await asked(here.product.url, path))).not.toContain(secret)
   expect(await page.content()).not.toContain(secret)
   expect(frames.join()).not.toContain(secret)
   seen.expectNone()
   await context.close()
-  await product.end()
-  expect(product.said()).not.toContain(secret)
-  expect(found(folder, 'deployed').length).toBeGreaterThan(0)
+  await here.product.end()
+  expect(here.product.said()).not.toContain(secret)
+  expect(found(here.folder, 'deployed').length).toBeGreaterThan(0)
   expect(found(profile.path, 'deployed').length).toBeGreaterThan(0)
-  expect(found(folder, secret)).toEqual([])
+  expect(found(here.folder, secret)).toEqual([])
   expect(found(profile.path, secret)).toEqual([])
   profile.remove()
 }, 60_000)
 
 test('a question outlives the server where its agent lives on, in a page that never was reloaded', async () => {
-  const session = ((await posted(product.url, '/api/session/new', { model: 'detached', model_provider: 'scripted' })).body as { session: { session_id: string } }).session.session_id
-  await posted(product.url, '/api/chat/start', { session_id: session, message: '[[say:before it]][[ask:make deploy]][[say: and after it]]' })
+  const session = ((await posted(here.product.url, '/api/session/new', { model: 'detached', model_provider: 'scripted' })).body as { session: { session_id: string } }).session.session_id
+  await posted(here.product.url, '/api/chat/start', { session_id: session, message: '[[say:before it]][[ask:make deploy]][[say: and after it]]' })
   const page = await device(DESKTOP)
-  watched[0]!.allowNetworkErrors(true)
-  await page.goto(`${product.url}/session/${session}`)
+  here.allowNetworkErrors()
+  await page.goto(`${here.product.url}/session/${session}`)
   await card(page, 'Permission needed').first().waitFor()
-  await product.kill()
+  await here.product.kill()
   await until(async () => /No connection/.test(await page.locator('body').innerText()), 'the page says that it lost the server', 30_000)
-  product = await startProduct({ folder, port: product.port, args: ['--demo'] })
-  await until(async () => (await asked<{ pending_count: number }>(product.url, `/api/approval/pending?session_id=${session}`)).pending_count === 1, 'the question is back')
+  here.product = await startProduct({ folder: here.folder, port: here.product.port, args: ['--demo'] })
+  await until(async () => (await asked<{ pending_count: number }>(here.product.url, `/api/approval/pending?session_id=${session}`)).pending_count === 1, 'the question is back')
   await until(async () => (await page.getByRole('button', { name: /^Allow now/ }).isEnabled().catch(() => false)) && !/No connection/.test(await page.locator('body').innerText()), 'the card can be answered again', 30_000)
   await page.waitForTimeout(1000)
   await page.getByRole('button', { name: /^Allow now/ }).click()
@@ -219,17 +192,17 @@ test('a question outlives the server where its agent lives on, in a page that ne
 }, 90_000)
 
 test('ten minutes without a network: what was answered meanwhile is gone, what was asked meanwhile stands', async () => {
-  const proxy = await Proxy.open(product.port)
+  const proxy = await Proxy.open(here.product.port)
   const page = await device(DESKTOP)
-  watched[0]!.allowNetworkErrors(true)
+  here.allowNetworkErrors()
   await page.clock.install()
   await page.goto(proxy.url)
   await send(page, '[[ask:first]][[clarify:And then? | Left | Right]][[say:done with both]]')
   await card(page, 'Permission needed').first().waitFor()
   const session = sessionOf(page)
   proxy.refuse()
-  await posted(product.url, '/api/approval/respond', { session_id: session, choice: 'once' })
-  await posted(product.url, '/api/chat/queue', { session_id: session, message: '[[say:from the queue]]' })
+  await posted(here.product.url, '/api/approval/respond', { session_id: session, choice: 'once' })
+  await posted(here.product.url, '/api/chat/queue', { session_id: session, message: '[[say:from the queue]]' })
   await page.clock.fastForward(600_000)
   await until(async () => /No connection/.test(await page.locator('body').innerText()), 'the page says that it is offline', 30_000)
   proxy.mend()

@@ -19,8 +19,8 @@ export class Nameless {
   constructor(private readonly p: { sink: Sink; pace: Pace; asked: Asked; cwd: string; open: (command: string) => Promise<string>; close: (call: string, ran: boolean, result: string) => Promise<void> }) {}
 
   /** Asks for all commands at once; resolves when each has run, was refused or timed out. */
-  async ask(commands: string[], ms: number, lag: number): Promise<void> {
-    await Promise.all(commands.map((command) => this.#one(command, ms, lag)))
+  async ask(asks: readonly { command: string; ms: number }[], lag: number): Promise<void> {
+    await Promise.all(asks.map(({ command, ms }) => this.#one(command, ms, lag)))
   }
 
   /** Null when `question` is none of these. */

@@ -182,7 +182,7 @@ export class Player {
       case 'expire':
         return this.#takeBack(step.command, step.ms)
       case 'nameless':
-        await this.#nameless.ask(step.commands, step.ms, step.lag)
+        await this.#nameless.ask(step.asks, step.lag)
         return null
       case 'clarify':
         await this.say('text', `(answer: ${(await this.clarify(step.request, step)) ?? USE_YOUR_JUDGEMENT}) `)

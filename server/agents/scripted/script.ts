@@ -165,10 +165,11 @@ function choicesFrom(given: unknown): Choice[] | null {
 }
 
 function namelessOf(rest: string): Step | null {
-  const given = object(rest) as { commands?: unknown; ms?: number; lag?: number } | null
+  const given = object(rest) as { commands?: unknown; ms?: number | number[]; lag?: number } | null
   const commands = given ? given.commands : rest.split('||').map((command) => command.trim())
   if (rest.trim() === '' || !Array.isArray(commands) || !commands.every((command) => typeof command === 'string' && command !== '')) return null
-  return { do: 'nameless', commands: commands as string[], ms: given?.ms ?? NAMELESS_MS, lag: given?.lag ?? 0 }
+  const each = (i: number): number => (Array.isArray(given?.ms) ? given.ms[i] : given?.ms) ?? NAMELESS_MS
+  return { do: 'nameless', asks: (commands as string[]).map((command, i) => ({ command, ms: each(i) })), lag: given?.lag ?? 0 }
 }
 
 function clarifyOf(rest: string): Step | null {

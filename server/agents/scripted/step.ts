@@ -56,7 +56,7 @@ export type Step =
   /** Asks and takes the question back after `ms`. */
   | { do: 'expire'; command: string; ms: number }
   /** Asks for each command at once, as an agent does that gives its questions no ids; `ms`: its own time-out, `lag`: until it shows that it timed out. Real ms. */
-  | { do: 'nameless'; commands: string[]; ms: number; lag: number }
+  | { do: 'nameless'; asks: { command: string; ms: number }[]; lag: number }
   | { do: 'clarify'; request: Omit<ClarifyRequest, 'deadline'>; ms?: number; quiet?: boolean }
   /** `expect`: SHA-256 of the right value, hex, so that a script can say whether it came without knowing it. */
   | { do: 'secret'; request: Omit<SecretRequest, 'deadline'>; ms?: number; expect?: string }

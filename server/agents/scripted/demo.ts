@@ -1,7 +1,7 @@
 import type { Echo } from './echo'
 import type { Folder } from './folder'
 import type { Pace } from './pace'
-import { isYes } from './play'
+import { isYes } from './asking'
 import type { Player } from './play'
 import { choicesOf } from './step'
 
@@ -35,7 +35,7 @@ export async function demo(player: Player, pace: Pace, turn: { text: string; cwd
 
   await planned(1)
   await player.say('text', 'Now a question that only you can answer, and then something that needs your permission.')
-  const answered = await player.clarify({ question: 'Which words shall the command print?', choices: [ECHO_WORDS, 'Hello from the other side'], free: true }, { ms: WORDS_WAIT })
+  const answered = await player.asking.clarify({ question: 'Which words shall the command print?', choices: [ECHO_WORDS, 'Hello from the other side'], free: true }, { ms: WORDS_WAIT })
   await planned(2)
   const ran = await askAndRun(player, pace, cwd, turn.echo, printable(answered))
   await planned(3)
@@ -69,7 +69,7 @@ function printable(answer: string | null): string {
 async function askAndRun(player: Player, pace: Pace, cwd: string, echo: Echo, words: string): Promise<Ran> {
   const command = `echo '${words.replaceAll("'", "'\\''")}'`
   const call = await player.open('shell', { verb: 'run', target: command, args: { command } })
-  const choice = await player.permit(
+  const choice = await player.asking.permit(
     { action: 'Run a command that prints one line', command, tool: 'shell', reason: 'Every command asks first', risk: 'low', cwd, choices: choicesOf('once', 'session', 'always', 'deny') }, { call },
   )
   if (!isYes(choice)) {

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
-import type { ApprovalRequest, Choice, ChoiceKind } from '../../contract/approvals'
-import type { ClarifyRequest, SecretRequest } from '../../contract/questions'
 import type { PlanEntry } from '../../contract/rows'
 import type { Delivery, Sink, TurnEnd } from '../port'
 import { Asked } from './asked'
+import { Asking, isYes } from './asking'
 import { Inbox } from './inbox'
 import type { Memory } from './memory'
 import { Nameless } from './nameless'
@@ -35,6 +33,7 @@ export interface PlayerParts {
  */
 export class Player {
   readonly asked: Asked
+  readonly asking: Asking
   readonly inbox: Inbox
   readonly #nameless: Nameless
   #calls = 0
@@ -42,6 +41,7 @@ export class Player {
 
   constructor(private readonly p: PlayerParts) {
     this.asked = new Asked(p.pace)
+    this.asking = new Asking({ ...p, asked: this.asked })
     this.inbox = new Inbox(p.sink, p.pace)
     this.#nameless = new Nameless({
       sink: p.sink, pace: p.pace, asked: this.asked, cwd: p.cwd, open: (command) => this.#shell(command),
@@ -78,40 +78,9 @@ export class Player {
     return (await this.#nameless.decide(question, choice)) ?? this.asked.give(question, { kind: 'choice', text: choice })
   }
 
-  /** Raises a question and resolves with the kind of the choice, or `over` when nobody answers in time. */
-  async ask(request: ApprovalRequest, more: { call?: string; ms?: number; quiet?: boolean } = {}): Promise<ChoiceKind | 'over'> {
-    const question = this.asked.handle()
-    const { call, ms } = more
-    const raised: ApprovalRequest = { ...request, ...(ms === undefined ? {} : { deadline: this.p.pace.now() + ms }) }
-    const answer = await this.asked.wait(question, 'choice', () => void this.p.sink({ type: 'question.raised', question, foreign: question, ...(call === undefined ? {} : { call }), request: raised }), ms)
-    if (answer.kind === 'choice') return kindOf(request.choices, answer.text)
-    await this.#expire(question, more.quiet)
-    return 'over'
-  }
-
-  /** The same, unless the person allowed or refused exactly this command before; what they say beyond once is kept. */
-  async permit(request: ApprovalRequest & { command: string }, more: { call?: string; ms?: number; quiet?: boolean } = {}): Promise<ChoiceKind | 'over'> {
-    const { memory, session } = this.p
-    const before = memory.of(session, request.command)
-    if (before !== null) return before === 'allowed' ? 'once' : 'deny'
-    const kind = await this.ask(request, more)
-    if (kind !== 'over') memory.keep(session, request.command, kind)
-    return kind
-  }
-
   /** The list of what it is going to do, with what is done of it. */
   async plan(entries: PlanEntry[]): Promise<void> {
     await this.p.sink({ type: 'plan', entries })
-  }
-
-  /** Asks a clarifying question; what is answered, or null. */
-  async clarify(request: ClarifyRequest, more: { ms?: number; quiet?: boolean } = {}): Promise<string | null> {
-    const question = this.asked.handle()
-    const raised: ClarifyRequest = { ...request, ...(more.ms === undefined ? {} : { deadline: this.p.pace.now() + more.ms }) }
-    const answer = await this.asked.wait(question, 'text', () => void this.p.sink({ type: 'clarify.raised', question, foreign: question, request: raised }), more.ms)
-    if (answer.kind === 'text') return answer.text
-    await this.#expire(question, more.quiet)
-    return null
   }
 
   /** Opens a tool and answers its call id. */
@@ -185,10 +154,11 @@ export class Player {
         await this.#nameless.ask(step.asks, step.lag)
         return null
       case 'clarify':
-        await this.say('text', `(answer: ${(await this.clarify(step.request, step)) ?? USE_YOUR_JUDGEMENT}) `)
+        await this.say('text', `(answer: ${(await this.asking.clarify(step.request, step)) ?? USE_YOUR_JUDGEMENT}) `)
         return null
       case 'secret':
-        return this.#secret(step.request, step.ms, step.expect)
+        await this.say('text', await this.asking.secret(step.request, step.ms, step.expect))
+        return null
       case 'plan':
         await this.plan(step.entries)
         return null
@@ -254,7 +224,7 @@ export class Player {
       ...(diff === undefined ? {} : { diff }),
     }
     const call = alone ? undefined : await this.#shell(command)
-    const kind = await this.permit(request, defined({ call, ms, quiet }))
+    const kind = await this.asking.permit(request, defined({ call, ms, quiet }))
     if (call === undefined) return
     await this.close(call, isYes(kind) ? { output: `(scripted) ${command}\n`, result: `(scripted) ${command}`, exit: 0 } : { state: 'denied', result: kind === 'over' ? 'nobody answered' : 'refused' })
   }
@@ -264,24 +234,9 @@ export class Player {
     const call = await this.#shell(command)
     void this.p.sink({ type: 'question.raised', question, call, request: { action: `Run ${command}`, command, tool: 'shell', cwd: this.p.cwd, choices: choicesOf('once', 'deny') } })
     await this.p.pace.wait(ms)
-    await this.#expire(question)
+    await this.asking.expire(question)
     await this.close(call, { state: 'denied', result: 'nobody answered' })
     return null
-  }
-
-  async #secret(request: SecretRequest, ms: number | undefined, expect: string | undefined): Promise<null> {
-    const question = this.asked.handle()
-    const raised: SecretRequest = { ...request, ...(ms === undefined ? {} : { deadline: this.p.pace.now() + ms }) }
-    const answer = await this.asked.wait(question, 'secret', () => void this.p.sink({ type: 'secret.raised', question, request: raised }), ms)
-    if (answer.kind !== 'secret') await this.#expire(question)
-    const given = answer.kind === 'secret' && answer.value !== null
-    const right = given && expect !== undefined && createHash('sha256').update(answer.value!).digest('hex') === expect
-    await this.say('text', !given ? '(secret not given) ' : expect === undefined ? '(secret given) ' : right ? '(the right secret was given) ' : '(another secret was given) ')
-    return null
-  }
-
-  async #expire(question: string, quiet = false): Promise<void> {
-    if (!quiet) await this.p.sink({ type: 'question.withdrawn', question, why: 'expired' })
   }
 
   async #hear(at: 'text' | 'tool' | 'wait'): Promise<null> {
@@ -312,16 +267,6 @@ export class Player {
     }
     return null
   }
-}
-
-/** Whether a choice lets it happen. */
-export function isYes(kind: ChoiceKind | 'over'): boolean {
-  return kind === 'once' || kind === 'session' || kind === 'always'
-}
-
-/** An id that was not offered is taken for no. */
-function kindOf(choices: Choice[], id: string): ChoiceKind {
-  return choices.find((choice) => choice.id === id)?.kind ?? 'deny'
 }
 
 function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

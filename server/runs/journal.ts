@@ -151,8 +151,9 @@ export class Journal {
     this.#rows.push([this.#rows.open({ kind: 'notice', state: 'done', notice }).draft])
   }
 
-  /** Goes on in rows that the run before left and `run.started` reopened, in display order. */
-  resume(rows: readonly Row[]): void {
+  /** Goes on in rows that the run before left and `run.started` reopened, in display order. `said`: answers of the turn in the rows before them. */
+  resume(rows: readonly Row[], said = ''): void {
+    this.#text.recall(said)
     for (const row of rows) {
       const live = this.#rows.reopen(row)
       if (row.kind === 'tool') this.#tools.resume(live)

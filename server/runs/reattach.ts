@@ -4,6 +4,7 @@ import type { Run } from '../contract/session'
 import type { SessionState } from '../store/port'
 import type { Limits } from './limits'
 import { within } from './timers'
+import { wellFormed } from './wellformed'
 
 /** A run that was live when our process ended, as the store held it then, and the agent that may still be at it. */
 export interface Survivor { state: SessionState; run: Run; agent: Agent }
@@ -64,36 +65,45 @@ export interface TakenUp {
   reopens: Row[]
   /** What the agent's message means for the text: it goes on in the reopened row, or is said anew; null: nothing is to be said. */
   text: { how: 'goes_on' | 'anew'; words: string } | null
+  /** What the agent has said in rows that do not live again: it may repeat that. */
+  said: string
 }
 
 /**
  * Compares what was shown with what the agent has. Text goes on in its row where nothing came after it, and the row's writer cuts it where the agent's
- * message does not begin like it; a message that stands already whole is not said again. Several rows may hold one message, parted by thoughts.
+ * message does not begin like it; a message that stands already whole is not said again. Several rows may hold one message, parted by thoughts or questions.
  */
 export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<Reattached, { state: 'gone' }>): TakenUp {
-  const rows = before.order.map((id) => before.rows.get(id)!).filter((row) => row.run === run.id)
+  // Also what an earlier run of the turn showed: this may not be the first restart.
+  const rows = before.order.map((id) => before.rows.get(id)!).filter((row) => row.turn === run.turn)
   const calls = new Set(found.state === 'running' ? found.open : found.closed.map(({ call }) => call))
-  const reopens = rows.filter((row) => row.state === 'live' && (row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call))))
-  const message = found.message ?? ''
-  const last = rows.findLast((row) => row.kind === 'answer')
-  if (message === '') return { reopens, text: null }
-  if (!last) return { reopens, text: { how: 'anew', words: message } }
-  const shown = beginningOf(rows, message)
-  const follows = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question' || row.kind === 'thought')
+  const alive = rows.filter((row) => row.state === 'live' && (row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call))))
+  const answers = rows.filter((row) => row.kind === 'answer')
+  const last = answers.at(-1)
+  const text = goingOn(rows, answers, wellFormed(found.message ?? ''))
+  const reopens = text?.how === 'goes_on' ? rows.filter((row) => row === last || alive.includes(row)) : alive
+  return { reopens, text, said: answers.filter((row) => !reopens.includes(row)).map((row) => row.text).join('') }
+}
+
+function goingOn(rows: readonly Row[], answers: readonly Row[], message: string): TakenUp['text'] {
+  const last = answers.at(-1)
+  if (message === '') return null
+  if (!last) return { how: 'anew', words: message }
+  const shown = beginningOf(answers, message)
   const rest = shown === null ? message : message.slice(shown.length)
   if (last.state !== 'live') {
-    if (rest === '') return { reopens, text: null }
+    if (rest === '') return null
+    const follows = rows.slice(rows.indexOf(last) + 1).some((row) => row.kind === 'tool' || row.kind === 'question' || row.kind === 'thought')
     // It was whole when it closed: what the agent has beyond it was said later.
-    if (shown === null || follows) return { reopens, text: { how: 'anew', words: rest } }
+    if (shown === null || follows) return { how: 'anew', words: rest }
   }
-  const words = shown === null ? message : last.text + rest
-  return { reopens: rows.filter((row) => row === last || reopens.includes(row)), text: { how: 'goes_on', words } }
+  return { how: 'goes_on', words: shown === null ? message : last.text + rest }
 }
 
 /** The text of the fewest last answer rows with which a message begins; null where it does not begin with what was shown. */
-function beginningOf(rows: readonly Row[], message: string): string | null {
+function beginningOf(answers: readonly Row[], message: string): string | null {
   let shown = ''
-  for (const row of rows.filter(({ kind }) => kind === 'answer').reverse()) {
+  for (const row of answers.toReversed()) {
     shown = row.text + shown
     if (message.startsWith(shown)) return shown
     if (shown.length > message.length) return null

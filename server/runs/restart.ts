@@ -8,6 +8,7 @@ import { Ledger } from './ledger'
 import { ladderOf } from './limits'
 import type { Line } from './line'
 import { looseAnswers } from './loose'
+import { asItWas, leftRun } from './left'
 import { askBack, bindingOf, endSurvivor, survivorOf, takenUp } from './reattach'
 import type { Survivor } from './reattach'
 import type { LiveRun } from './run'
@@ -29,6 +30,22 @@ export class Restart {
       void core.serial.until(settle)
       return true
     }
+  }
+
+  /** A server that died between settling a run and taking its turn up left it to us: the agent names what it holds (`Agent.survivors`). */
+  takeUpLeft(foreign: string): Promise<void> {
+    const { core } = this
+    const { p } = core
+    return core.serial.run(async () => {
+      if (core.live || core.attaching) return
+      const state = await p.store.load(core.id)
+      const run = state && !state.deleted && leftRun(state, foreign)
+      const survivor = run ? survivorOf(asItWas(state, run), run, p.agentOf) : null
+      const profile = survivor && p.profileOf(survivor.state.head.profile)
+      if (!survivor || !profile) return
+      core.attaching = survivor.run.id
+      void this.#reattach(survivor, profile)
+    })
   }
 
   /** A run that recovery could not settle yet: a new one never starts beside it. */
@@ -81,7 +98,7 @@ export class Restart {
     const line = core.newLine(agent, head.workspace)
     line.hold()
     const found = await askBack(timers, limits, Promise.resolve().then(() => agent.reattach!(core.opening(profile, head, head.workspace, run.model), bindingOf(survivor), line.sink)))
-    if (run.state === 'stopping') await endSurvivor(timers, ladderOf(limits, run.agent.kind), found, run.stoppedBy)
+    if (run.state === 'stopping' || run.outcome === 'cancelled') await endSurvivor(timers, ladderOf(limits, run.agent.kind), found, run.stoppedBy)
     else if (found.state !== 'gone') {
       if (found.state === 'running') line.session = found.session
       await core.serial.until(() => core.serial.run(() => this.#takeUp(survivor, profile, found, line)))
@@ -98,7 +115,7 @@ export class Restart {
     const { ledger, state } = await core.held.of(profile)
     const last = lastRunOf(state.tail)
     if (last?.id !== old.id || last.state !== 'settled' || !admitting()) return
-    const { reopens, text } = takenUp(before.tail, old, found)
+    const { reopens, text, said } = takenUp(before.tail, old, found)
     const [id, generation, now] = [mint('run'), ledger.generation + 1, timers.now()]
     const run = core.make({ ledger, run: id, turn: old.turn, generation, userRow: state.tail.turns.get(old.turn)!.row, agent: old.agent, head: state.head, startedAt: now })
     // What it said before our restart was an answer, too.
@@ -111,7 +128,7 @@ export class Restart {
       { type: 'run.bound', run: id, turn: old.turn, ...old.bound! },
     ], now)
     core.line = line
-    run.journal.resume(reopens)
+    run.journal.resume(reopens, said)
     if (text?.how === 'goes_on') run.journal.superseded(text.words)
     else if (text) run.journal.take({ type: 'text', delta: text.words })
     if (found.state === 'running') run.take(found.session)

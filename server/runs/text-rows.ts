@@ -12,6 +12,8 @@ export class TextRows {
   #lastAnswer: LiveRow | null = null
   /** Text of the last answer row; joined by `+`, and read only when the agent corrects or repeats itself. */
   #lastText = ''
+  /** What was said before the rows of this run. */
+  #before = ''
   #answerIsFinal = false
   #thoughts: { current: LiveRow | null; previous: LiveRow | null } = { current: null, previous: null }
   #echo: ReasoningEcho | null = null
@@ -102,6 +104,12 @@ export class TextRows {
     this.end()
   }
 
+  /** What runs of the turn before this one have said: the agent may repeat it. */
+  recall(said: string): void {
+    this.#before = said
+    this.#corrected('')
+  }
+
   /** Goes on in rows of the run before (`reopens`); `text`: what the last text row of them holds. */
   resume(row: LiveRow, text: string): void {
     this.#text = row
@@ -157,10 +165,10 @@ export class TextRows {
   /** What stands of the last answer is `text` now: what comes is compared with that. */
   #corrected(text: string): void {
     this.#lastText = text
-    if (this.#echo) this.#echo.corrected(text)
+    if (this.#echo) this.#echo.corrected(this.#before + text)
     else {
       this.#said.reset()
-      this.#unread = text
+      this.#unread = this.#before + text
     }
   }
 

@@ -34,13 +34,26 @@ export const DEEDS: Record<string, Deed> = {
   },
   steer(life) {
     const key = life.under(2) ? { key: life.name('steer'), bodyHash: 'h' } : {}
-    for (let i = 0; i <= life.under(2); i++) life.ask((rig) => rig.runs.steer(rig.profile, { session: life.session, text: 'A word', ...key }), (answer) => void (answer.accepted && life.told.steered.push(answer)))
+    let first: string | null = null
+    for (let i = 0; i <= life.under(2); i++) {
+      life.ask((rig) => rig.runs.steer(rig.profile, { session: life.session, text: 'A word', ...key }), (answer) => {
+        if (!answer.accepted) return
+        life.told.steered.push(answer)
+        if (key.key !== undefined && answer.steer !== (first ??= answer.steer)) throw new Error('one key made two words')
+      })
+    }
   },
   enqueue(life) {
     const name = life.name('queued')
     const before = itemOf(life)?.id
     const input = { session: life.session, text: name, key: name, bodyHash: 'h', ...(before && life.under(2) ? { before } : {}) }
-    for (let i = 0; i <= life.under(2); i++) life.ask((rig) => rig.runs.enqueue(rig.profile, input), ({ item }) => void life.told.queued.add(item))
+    let first: string | null = null
+    for (let i = 0; i <= life.under(2); i++) {
+      life.ask((rig) => rig.runs.enqueue(rig.profile, input), ({ item }) => {
+        life.told.queued.add(item)
+        if (item !== (first ??= item)) throw new Error('one key made two messages')
+      })
+    }
   },
   'change what waits'(life) {
     const item = itemOf(life)
@@ -105,8 +118,11 @@ export const DEEDS: Record<string, Deed> = {
     if (run) life.ask((rig) => rig.runs.stop(rig.profile, run, 'person'), ({ cancelled }) => void (cancelled && life.told.stopped.add(run)))
   },
   rename: (life) => life.ask((rig) => rig.runs.rename(rig.profile, life.session, life.name('Name '))),
-  text: (life) => life.say({ type: 'text', delta: life.one(['word ', 'a\u{1F680}', 'e\u0301', '', 'more text '.repeat(life.under(5))]) }),
-  'half a character': (life) => life.say({ type: 'text', delta: life.one(['\uD83D', '\uDE80']) }),
+  text: (life) => life.say({ type: 'text', delta: life.one([`${life.name('w')} `, `${life.name('w')} `, 'a\u{1F680}', 'e\u0301', '', 'more text '.repeat(life.under(5))]) }),
+  'half a character'(life) {
+    // An agent that tells its message anew tells whole characters.
+    if (!life.binds) life.say({ type: 'text', delta: life.one(['\uD83D', '\uDE80']) })
+  },
   thought: (life) => life.say({ type: 'reasoning', delta: 'hm ' }),
   message(life) {
     const text = life.mind.turn?.message ?? ''

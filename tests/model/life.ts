@@ -83,6 +83,11 @@ export class Life {
     return `${kind}${this.#names++}`
   }
 
+  /** True when the agent can be taken up after a restart. */
+  get binds(): boolean {
+    return this.#traits.binds
+  }
+
   get value(): Transcript {
     return this.#value
   }
@@ -260,6 +265,9 @@ export class Life {
     for (const turn of value.turns.values()) {
       const answers = rowsOf(value).filter((row) => row.kind === 'answer' && row.turn === turn.id)
       for (const row of answers) expect(row.text).not.toMatch(/\p{Surrogate}/u)
+      // Whatever was taken up again, cut or repeated: nothing stands twice.
+      const words = answers.flatMap((row) => row.text.match(/w\d+ /g) ?? [])
+      expect(words).toEqual([...new Set(words)])
       const [run] = turn.runs
       if (turn.runs.length !== 1 || run!.outcome !== 'completed' || this.told.harmed.has(run!.id) || turn.source === 'agent' || turn.source === 'wakeup') continue
       seen.whole++
@@ -310,9 +318,17 @@ export class Life {
     }
     for (const event of events) {
       if (event.type === 'queue.taken' && nextQueued(this.#value.queue, lastRunOf(this.#value))?.id !== event.item) this.#wrong.push('a message was sent out of its turn')
+      if (event.type === 'steer.returned') this.#returned(event.to, events)
       if (event.type === 'approval.decided' && event.by === 'auto') this.#auto(event.approval, event.row, event.choice)
       if (apply(this.#value, event).state !== 'applied') this.#wrong.push(`${event.type} does not fit the log`)
     }
+  }
+
+  /** Words go into the queue only after a run that completed (spec/log.md §3). */
+  #returned(to: 'queue' | 'draft', append: readonly Event[]): void {
+    const end = append.find((event) => event.type === 'run.settled')
+    const right = end?.type === 'run.settled' && end.outcome === 'completed' ? 'queue' : 'draft'
+    if (end ? to !== right : to === 'queue') this.#wrong.push(`a word went to the ${to} when it should not`)
   }
 
   /** The chat answered by itself. */

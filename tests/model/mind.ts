@@ -83,11 +83,13 @@ export class Mind {
     turn.epoch = this.#epoch
     this.#sink = sink
     const message = this.p.under(12) === 0 ? null : turn.message
+    // One that cannot say it does not know it.
+    if (message === null) turn.message = ''
     if (turn.over) return { state: 'ended', end: turn.over, message, closed: turn.unheard.splice(0) }
-    for (const { event, open } of this.asked.values()) {
-      if (!open) continue
-      const known = event.type !== 'secret.raised' && event.foreign !== undefined && binding.questions.includes(event.foreign)
-      if (known || this.p.under(2) === 0) void sink(event)
+    for (const { event, open, nameless, drops } of this.asked.values()) {
+      // Secrets never; of those without a name none is left out, because the oldest of them takes the next answer (spec/agents.md §3).
+      if (!open || event.type === 'secret.raised' || drops <= this.p.timers.monotonic()) continue
+      if (nameless || binding.questions.includes(event.foreign ?? '') || this.p.under(2) === 0) void sink(event)
     }
     const end = new Promise<TurnEnd>((resolve, reject) => Object.assign(turn, { end: resolve, fail: reject }))
     return { state: 'running', session: this.#session(), end, message, open: [...turn.open] }

@@ -270,6 +270,64 @@ describe('after our restart', () => {
     expect([puppet.session.closed, (await store.load(session))!.deleted, runs.live()]).toEqual([true, true, []])
   })
 
+  describe('that was killed itself before it took the turn up', () => {
+    const left = async (act: Parameters<typeof survived>[0], foreign = 'agent-run-1') => {
+      const first = await survived(act)
+      let asked = 0
+      first.puppet.onReattach = () => (asked++, new Promise(() => {}))
+      await first.recover()
+      expect([asked, (await first.attempts()).length]).toEqual([1, 1])
+      const puppet = Object.assign(new Puppet(), { survivors: async () => [{ session: first.session, foreign }, { session: 'ses_of_nobody', foreign }] })
+      return { ...first, puppet, heir: runsRig({ disk: first.model.crash(), agents: { scripted: puppet }, seed: 3 }) }
+    }
+
+    it('the next one takes it up, where the agent still holds it', async () => {
+      const { puppet, heir, session } = await left((old) => {
+        old.turn.emit({ type: 'text', delta: 'One ' })
+        old.turn.emit({ type: 'tool.started', call: 'b', name: 'build', verb: 'run' })
+      })
+      puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: 'One ', open: ['b'] })
+      await heir.runs.recover()
+      expect(await codeOf(heir.send(session, 'x'))).toBe('session_busy')
+      await settle()
+      puppet.turn.emit({ type: 'tool.closed', call: 'b', state: 'done' })
+      puppet.turn.emit({ type: 'text', delta: 'two.' })
+      puppet.turn.end({ outcome: 'completed' })
+      await settle()
+      const value = await heir.transcript(session)
+      expect(checkInvariants(value)).toEqual([])
+      expect([...value.turns.values()][0]!.runs.map((run) => [run.cause, run.outcome])).toEqual([['sent', 'interrupted'], ['reattached', 'completed']])
+      expect(value.order.map((id) => value.rows.get(id)!).filter((row) => row.kind !== 'user').map((row) => [row.kind, row.text, row.state])).toEqual([['answer', 'One ', 'done'], ['tool', '', 'done'], ['answer', 'two.', 'done']])
+    })
+
+    it('the next one leaves it alone where the agent holds another turn, or the chat has gone on', async () => {
+      const other = await left((old) => old.turn.emit({ type: 'text', delta: 'One ' }), 'agent-run-2')
+      await other.heir.runs.recover()
+      await settle()
+      expect(other.puppet.bindings).toEqual([])
+      const gone = await left((old) => old.turn.emit({ type: 'text', delta: 'One ' }))
+      await gone.heir.send(gone.session, 'Something else')
+      await settle()
+      gone.puppet.turn.end({ outcome: 'completed' })
+      await gone.heir.runs.recover()
+      await settle()
+      expect(gone.puppet.bindings).toEqual([])
+    })
+
+    it('the next one ends it where it was stopped', async () => {
+      const { puppet, heir, session } = await left(async (old, rig, _, run) => {
+        old.onStop = () => {}
+        await rig.runs.stop(rig.profile, run, 'person')
+      })
+      puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: null })
+      await heir.runs.recover()
+      await heir.until(() => puppet.sessions.length > 0 && puppet.session.closed)
+      expect(puppet.turn.stops).toEqual(['person'])
+      expect(await heir.lastRun(session)).toMatchObject({ attempt: 1, outcome: 'cancelled' })
+      await heir.until(async () => (await codeOf(heir.send(session, 'x'))) === 'none')
+    })
+  })
+
   it('a run that was taken up and met another restart is taken up again', async () => {
     const first = await survived((old) => old.turn.emit({ type: 'text', delta: 'One ' }))
     first.runsOn('One ')
@@ -287,5 +345,34 @@ describe('after our restart', () => {
     expect(checkInvariants(value)).toEqual([])
     expect([...value.turns.values()][0]!.runs.map((run) => [run.attempt, run.outcome])).toEqual([[1, 'interrupted'], [2, 'interrupted'], [3, 'completed']])
     expect(await heir.answer(first.session)).toBe('One two three ')
+  })
+
+  it('what the first run of the turn has shown is not said again after a second restart', async () => {
+    const first = await survived((old) => old.turn.emit({ type: 'text', delta: 'One ' }))
+    first.runsOn(null)
+    await first.recover()
+    const puppet = new Puppet()
+    const heir = runsRig({ disk: first.model.crash(), agents: { scripted: puppet }, seed: 3 })
+    puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: 'One ' })
+    await heir.runs.recover()
+    await settle()
+    puppet.turn.emit({ type: 'text', delta: 'two.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect(await heir.answer(first.session)).toBe('One two.')
+  })
+
+  it('a message that a question has parted, and that the agent repeats whole after the restart, stands once', async () => {
+    const { runsOn, recover, puppet, shown } = await survived((old) => {
+      old.turn.emit({ type: 'text', delta: 'Before. ' })
+      old.turn.emit({ type: 'clarify.raised', question: 'q', request: { question: 'Which?', choices: ['a'], free: false } })
+      old.turn.emit({ type: 'text', delta: 'After.' })
+    })
+    runsOn('Before. After.')
+    await recover()
+    puppet.turn.emit({ type: 'message', text: 'Before. After.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect((await shown()).filter(([kind]) => kind === 'answer')).toEqual([['answer', 'Before. ', 'done'], ['answer', 'After.', 'done']])
   })
 })

@@ -188,6 +188,17 @@ describe('stop', () => {
     expect((await rig.transcript(session)).turns.size).toBe(1)
   })
 
+  it("does not put off the server's own end", async () => {
+    const { runs, puppet, timers, stop, runOf, started } = await running()
+    puppet.onStop = () => {}
+    let ended = false
+    void runs.drain().then(() => (ended = true))
+    await settle()
+    await stop().catch(() => undefined)
+    await timers.advance(4000)
+    expect([ended, (await runOf(started)).state]).toEqual([true, 'settled'])
+  })
+
   it('and every other end race to exactly one outcome, however they interleave', async () => {
     const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
     console.log(`stop races: seed ${seed}`)

@@ -18,6 +18,11 @@ export interface Agent {
    * agent still asks are raised again through the sink; `foreign` values are the ones it gave then.
    */
   reattach?(opening: Opening, binding: Binding, sink: Sink): Promise<Reattached>
+  /**
+   * Turns that an earlier server left in the agent, running or ended and not told; asked once at our start. By them a turn is found again that a restart has
+   * settled and, killed itself, did not take up. Absent for an agent that cannot list them.
+   */
+  survivors?(): Promise<{ session: string; foreign: string }[]>
   /** What it offers to choose from; by capability `models`. */
   models?(profile: ProfileContext): Promise<ModelOffer[]>
   /** Ends every session and process of this agent. */

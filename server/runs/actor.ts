@@ -165,6 +165,11 @@ export class SessionActor {
     return this.#restart.recover()
   }
 
+  /** Takes up a turn that its agent still holds, where a restart has settled it and did not come to that. */
+  takeUpLeft(foreign: string): Promise<void> {
+    return this.#restart.takeUpLeft(foreign)
+  }
+
   /** Interrupts the live run at the server's own end; resolves when it has settled. */
   async interrupt(): Promise<void> {
     const run = this.live

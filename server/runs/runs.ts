@@ -28,6 +28,7 @@ import { reusedReceipt, steer, steeredBefore, STEER_ROUTE } from './steer'
 import { give } from './secrets'
 import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
+import { within } from './timers'
 import { chosenWorkspace, systemFolders } from './workspace'
 import type { Folders } from './workspace'
 
@@ -236,6 +237,10 @@ export function makeRuns(parts: RunsParts): Runs {
       const processes = await endLeftovers(parts.processes ?? systemProcesses(), await store.processes(), (pid) => store.forgetProcess(pid))
       let settled = 0
       for (const session of await store.unsettled()) if (await actor(session).recover()) settled++
+      await Promise.all(Object.values(parts.agents).map(async (agent) => {
+        const left = agent.survivors ? await within(timers, limits.probe, agent.survivors(), () => []).catch(() => []) : []
+        for (const { session, foreign } of left) await actor(session).takeUpLeft(foreign).catch(() => undefined)
+      }))
       for (const session of await store.queued()) actor(session).drain()
       return { runs: settled, processes }
     },

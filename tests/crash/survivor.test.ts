@@ -196,6 +196,18 @@ describe('a turn that outlives the server', () => {
     expect(rows.filter((row) => row.kind !== 'user').map((row) => [row.kind, row.state, row.text])).toEqual([['answer', 'done', 'Half '], ['tool', 'done', ''], ['answer', 'done', 'and the rest.']])
   })
 
+  it('also outlives servers that are killed as soon as they are up, and the message that waits is sent after it', async () => {
+    const session = await newChat(server)
+    await say(server, session, '[[say:One ]][[hear]][[say:two.]]')
+    await shows(session, 'One ')
+    await call(server, 'POST /api/chat/queue', { session_id: session, message: '[[say:Three.]]' })
+    for (let i = 0; i < 3; i++) await restart()
+    await steer(session, 'go')
+    await shows(session, 'Three.')
+    expect(answerOf(await changes(session))).toBe('One (heard: go) two.Three.')
+    expect((await changes(session)).turns.map(({ runs }) => runs.at(-1)!.cause)).toEqual(['reattached', 'sent'])
+  })
+
   it('but was being stopped is cancelled, never taken up, and ended', async () => {
     const session = await newChat(server)
     const run = await say(server, session, '[[say:I do not stop. ]][[deaf]]')

@@ -57,6 +57,7 @@ export function makeScripted(parts: ScriptedParts): Agent {
       return session
     },
     reattach: async (opening, binding, sink) => (await apart(opening.model)?.reattach(opening, binding, sink)) ?? { state: 'gone' },
+    survivors: async () => (await detached?.survivors()) ?? [],
     async end() {
       await Promise.all([...open].map((session) => session.close()))
       await detached?.end()

@@ -23,6 +23,8 @@ export interface DetachedParts {
 export interface Detached {
   open(opening: Opening, sink: Sink, echoes: boolean): Promise<AgentSession>
   reattach(opening: Opening, binding: Binding, sink: Sink): Promise<Reattached>
+  /** The turns that it held when this server came. */
+  survivors(): Promise<{ session: string; foreign: string }[]>
   /** Ends the process if nothing plays in it; else it stays for the next server. */
   end(): Promise<void>
 }
@@ -79,8 +81,17 @@ export function makeDetached(parts: DetachedParts): Detached {
     return greet(await begun, hello)
   }
 
-  void found().then((record) => record && greet(record, { do: 'adopt' }).then((socket) => socket.end(), () => undefined))
+  const adopt = async (): Promise<{ session: string; foreign: string }[]> => {
+    const record = await found()
+    const socket = record && (await greet(record, { do: 'adopt' }).catch(() => null))
+    if (!socket) return []
+    const first = await new Line(socket, () => undefined).first()
+    socket.end()
+    return first && 'ready' in first ? (first.turns ?? []) : []
+  }
+  const adopted = adopt().catch(() => [])
   return {
+    survivors: () => adopted,
     async open(opening, sink, echoes) {
       const begin = async (): Promise<Line> => {
         const line = new Line(await ensure({ do: 'open', session: opening.session, cwd: opening.cwd, ...(echoes ? { echoes } : {}) }), sink)

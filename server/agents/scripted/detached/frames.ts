@@ -39,7 +39,8 @@ export type Report =
   | { re: number; threw: string }
   | { end: TurnEnd }
   | { found: Found }
-  | { ready: true }
+  /** `turns`: to one that adopts the agent, what it holds. */
+  | { ready: true; turns?: { session: string; foreign: string }[] }
   | { ending: boolean }
 
 /** Longest line that is read, UTF-16 units; a longer one ends the connection. */

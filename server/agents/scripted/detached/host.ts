@@ -76,7 +76,7 @@ export async function hostScripted({ folder, timers, table, scale, exit }: HostP
       }
       case 'adopt':
         adopted = timers.monotonic()
-        void writeLine(socket, { ready: true })
+        void writeLine(socket, { ready: true, turns: [...chats].flatMap(([session, { turn }]) => (turn ? [{ session, foreign: turn.foreign }] : [])) })
         return null
       case 'end': {
         const idle = ![...chats.values()].some((chat) => chat.plays)

@@ -67,6 +67,33 @@ describe('coming back to a run', () => {
       expect([query, header, ids(await all(run, query, { 'Last-Event-ID': header }))]).toEqual([query, header, ids(whole)])
   })
 
+  it('case 110: the frames of a run have its id and rising numbers; a cursor gives all behind it, the first of them first', async () => {
+    const run = await settledRun()
+    const whole = await all(run)
+    const numbers = whole.map(({ id }) => id!.split(':')).map(([of, number]) => (expect(of).toBe(run), Number(number)))
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+    for (const [i, { id }] of whole.entries()) expect(ids(await all(run, { after_event_id: id! }))).toEqual(ids(whole.slice(i + 1)))
+  })
+
+  it('case 111: the last word of a stream says how its run ended, and the status says the same', async () => {
+    const ends: [how: (run: string) => unknown, names: string[], outcome: string][] = [
+      [() => turn().end({ outcome: 'completed' }), ['done', 'stream_end'], 'completed'],
+      [(run) => client.get('/api/chat/cancel', { stream_id: run }), ['cancel'], 'cancelled'],
+      [() => turn().end({ outcome: 'interrupted', problem: { code: 'agent_died', words: 'gone' } }), ['apperror'], 'interrupted'],
+      [() => turn().end({ outcome: 'failed', problem: { code: 'rate_limit', words: '429' } }), ['apperror'], 'failed'],
+    ]
+    for (const [how, names, outcome] of ends) {
+      const run = await begin()
+      turn().emit({ type: 'text', delta: 'Half.' })
+      await how(run)
+      await idle()
+      const told = (await all(run)).map(({ event }) => event)
+      expect([outcome, told.slice(-names.length)]).toEqual([outcome, names])
+      expect(told.filter((name) => ['done', 'cancel', 'apperror', 'stream_end'].includes(name))).toEqual(names)
+      expect((await client.get('/api/chat/stream/status', { stream_id: run })).body).toMatchObject({ active: false, state: 'settled', outcome })
+    }
+  })
+
   it('case 113: what is not kept any more is one recovery signal and no tail; behind it the tail is told', async () => {
     const run = await settledRun()
     const whole = await all(run)

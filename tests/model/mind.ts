@@ -26,6 +26,9 @@ interface Turn {
   over: TurnEnd | null
   /** The server that it belongs to. */
   epoch: number
+  session: string
+  /** Its own name of the turn, once it has told it. */
+  bound: string | null
 }
 
 /**
@@ -41,6 +44,7 @@ export class Mind {
   #sink: Sink | null = null
   #epoch = 0
   #names = 0
+  #session = ''
 
   constructor(private readonly p: { timers: FakeTimers; under: (n: number) => number; name: string; background: boolean; binds: boolean }) {}
 
@@ -60,8 +64,9 @@ export class Mind {
     const epoch = this.#epoch
     const mine = <T>(work: () => Promise<T>): Promise<T> => (epoch === this.#epoch ? work() : new Promise<never>(() => {}))
     return {
-      kind: 'scripted', probe: () => mine(() => this.#probe()), open: (_, sink) => mine(() => this.#opened(sink)),
-      reattach: (_, binding, sink) => mine(() => this.#reattached(binding, sink)), end: async () => {},
+      kind: 'scripted', probe: () => mine(() => this.#probe()), open: ({ session }, sink) => mine(() => this.#opened(session, sink)),
+      reattach: (_, binding, sink) => mine(() => this.#reattached(binding, sink)),
+      survivors: async () => mine(async () => (this.turn?.bound ? [{ session: this.turn.session, foreign: this.turn.bound }] : [])), end: async () => {},
     }
   }
 
@@ -69,17 +74,18 @@ export class Mind {
     return { state: 'ready', agent: { kind: 'scripted', name: 'Mind' }, capabilities: this.p.background ? ['background', 'steer', 'stop'] : ['steer', 'stop'], model: { provider: 'p', id: 'm' } }
   }
 
-  async #opened(sink: Sink): Promise<AgentSession> {
+  async #opened(session: string, sink: Sink): Promise<AgentSession> {
+    this.#session = session
     if (this.p.under(25) === 0) throw new Error('cannot start')
     // What an earlier server left and nobody asks about ends here.
     if (this.live && this.turn!.epoch !== this.#epoch) this.#drop()
     this.#sink = sink
-    return this.#session()
+    return this.#line()
   }
 
   async #reattached(binding: Binding, sink: Sink): Promise<Reattached> {
     const turn = this.turn
-    if (!turn || turn.foreign) return { state: 'gone' }
+    if (!turn || turn.foreign || turn.bound !== binding.foreign) return { state: 'gone' }
     turn.epoch = this.#epoch
     this.#sink = sink
     const message = this.p.under(12) === 0 ? null : turn.message
@@ -92,7 +98,7 @@ export class Mind {
       if (nameless || binding.questions.includes(event.foreign ?? '') || this.p.under(2) === 0) void sink(event)
     }
     const end = new Promise<TurnEnd>((resolve, reject) => Object.assign(turn, { end: resolve, fail: reject }))
-    return { state: 'running', session: this.#session(), end, message, open: [...turn.open] }
+    return { state: 'running', session: this.#line(), end, message, open: [...turn.open] }
   }
 
   /** Says something in the turn it is in. */
@@ -178,7 +184,7 @@ export class Mind {
     for (const asked of this.asked.values()) if (asked.nameless) asked.open = false
   }
 
-  #session(): AgentSession {
+  #line(): AgentSession {
     const epoch = this.#epoch
     const mine = <T>(work: () => T): T | Promise<never> => (epoch === this.#epoch ? work() : new Promise<never>(() => {}))
     return {
@@ -202,7 +208,9 @@ export class Mind {
     if (this.live) this.faults.push('a turn opened on an agent that was still in another')
     return new Promise((resolve, reject) => {
       this.turn = this.#fresh(false, resolve, reject)
-      if (this.p.binds) void this.#sink!({ type: 'turn.bound', foreign: `${this.p.name}:${++this.#names}` })
+      if (!this.p.binds) return
+      this.turn.bound = `${this.p.name}:${++this.#names}`
+      void this.#sink!({ type: 'turn.bound', foreign: this.turn.bound })
     })
   }
 
@@ -245,7 +253,7 @@ export class Mind {
   }
 
   #fresh(foreign: boolean, end: Turn['end'], fail: Turn['fail']): Turn {
-    return { foreign, message: '', open: [], unheard: [], steers: [], end, fail, over: null, epoch: this.#epoch }
+    return { foreign, message: '', open: [], unheard: [], steers: [], end, fail, over: null, epoch: this.#epoch, session: this.#session, bound: null }
   }
 
   #drop(): void {

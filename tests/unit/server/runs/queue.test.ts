@@ -277,6 +277,21 @@ describe('the queue', () => {
   })
 })
 
+describe('case 121: a chat of an agent kind that this server does not have', () => {
+  it('starts nothing by hand, and fails what waits with the reason', async () => {
+    const rig = await busy()
+    await rig.end()
+    const heir = helpers(runsRig({ disk: rig.model.crash(), agents: {}, seed: 2 }), rig.session)
+    const before = (await heir.events(rig.session)).length
+    expect(await codeOf(heir.send(rig.session, 'x'))).toBe('internal')
+    expect((await heir.events(rig.session)).length).toBe(before)
+    await heir.add('Waits')
+    await settle()
+    expect(await heir.lastRun(rig.session)).toMatchObject({ outcome: 'failed', problem: { code: 'agent_unavailable', words: 'This server has no agent of the kind scripted.' } })
+    expect(await heir.paused()).toBe(true)
+  })
+})
+
 describe('after a restart the queue', () => {
   it('sends what waits in a chat whose last run completed, and waits where it was interrupted', async () => {
     for (const outcome of ['completed', 'interrupted'] as const) {

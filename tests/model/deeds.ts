@@ -130,7 +130,7 @@ export const DEEDS: Record<string, Deed> = {
     const repeats = text.trim() !== '' && !/\p{Surrogate}/u.test(text) && life.under(2) === 0
     life.say(repeats ? { type: 'message', text } : { type: 'segment' })
   },
-  tool: (life) => life.say({ type: 'tool.started', call: life.name('call'), name: 't', verb: 'other', ...(parentOf(life) ?? {}) }),
+  tool: (life) => life.say({ type: 'tool.started', call: life.name('call'), name: 't', verb: 'other', ...parentOf(life) }),
   'end of a tool': (life) => life.say({ type: 'tool.closed', call: callOf(life) ?? 'none', state: life.one(['done', 'failed', 'cancelled', 'denied', 'unknown'] as const) }),
   'ask whether': (life) => ask(life, {}),
   'ask without a name': (life) => ask(life, { nameless: true }),

@@ -160,6 +160,6 @@ export class Core {
   #lost(): void {
     this.held.forget()
     const run = this.live
-    if (run?.admitted) this.hooks.onLost(run)
+    if (run?.admitted && !run.lost) this.hooks.onLost(run)
   }
 }

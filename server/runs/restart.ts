@@ -57,7 +57,7 @@ export class Restart {
   async lost(run: LiveRun): Promise<void> {
     const { core } = this
     run.lose()
-    await core.serial.until(() => this.#settleStored({ code: 'store_failed' }, run.id))
+    await core.serial.until(() => core.serial.run(() => this.#settleStored({ code: 'store_failed' }, run.id)))
     await run.ended
     if (core.live === run) core.live = null
     core.held.forget()

@@ -63,6 +63,8 @@ export class LiveRun {
   stopping: Promise<void> | null = null
   /** Set at the server's own end. */
   draining = false
+  /** Set once its log is not to be had. */
+  lost = false
   /** Claimed by whoever settles first: resolves when `run.settled` has committed. */
   settled: Promise<void> | null = null
   /** Resolves when the run has settled and its agent has ended or was given up. */
@@ -169,6 +171,7 @@ export class LiveRun {
 
   /** The log is not to be had: nothing more of this agent's turn is written (log.md §5). */
   lose(): void {
+    this.lost = true
     this.mailbox.close()
     this.journal.abandon()
     this.settled ??= Promise.resolve()

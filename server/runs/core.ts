@@ -124,7 +124,7 @@ export class Core {
   }
 
   newLine(agent: Agent, folder: string): Line {
-    const line: Line = new Line(agent, folder, { onBegan: () => this.hooks.onBegan(line), onIdle: this.hooks.onIdle })
+    const line: Line = new Line(agent, folder, { onBegan: () => this.hooks.onBegan(line), onIdle: this.hooks.onIdle, most: this.p.limits.waiting })
     return line
   }
 

@@ -10,13 +10,15 @@ export interface ForeignTurn {
   attach(run: LiveRun): void
 }
 
-interface Foreign extends ForeignTurn { run: LiveRun | null; waiting: AgentEvent[]; finish(end: TurnEnd): void }
+interface Foreign extends ForeignTurn { run: LiveRun | null; waiting: AgentEvent[]; /** UTF-16 units of text that wait. */ units: number; finish(end: TurnEnd): void }
 
 export interface LineParts {
   /** A foreign turn has begun; it is in `foreign` until somebody takes it. */
   onBegan: () => void
   /** What the agent says while nothing runs, such as a title. */
   onIdle: (event: AgentEvent) => void
+  /** UTF-16 units of text that may wait for the end of our run; to pause the agent instead would pause that run, too. */
+  most: number
 }
 
 /**
@@ -73,7 +75,7 @@ export class Line {
     if (event.type === 'turn.began') return this.#began(event.text, event.source)
     if (event.type === 'turn.ended') return this.#within?.finish(event.end)
     const within = this.#within
-    if (within) return within.run ? within.run.sink(event) : void within.waiting.push(event)
+    if (within) return within.run ? within.run.sink(event) : this.#wait(within, event)
     return this.#run ? this.#run.sink(event) : this.p.onIdle(event)
   }
 
@@ -86,6 +88,13 @@ export class Line {
     if (this.session) await this.#end(this.session)
   }
 
+  /** A turn that says too much meanwhile fails: what it said until then is shown. */
+  #wait(turn: Foreign, event: AgentEvent): void {
+    if (turn.units > this.p.most) return
+    turn.waiting.push(event)
+    turn.units += event.type === 'text' || event.type === 'reasoning' ? event.delta.length : 0
+  }
+
   async #end(session: AgentSession): Promise<void> {
     await Promise.resolve().then(() => session.close()).catch(() => undefined)
   }
@@ -95,10 +104,10 @@ export class Line {
     this.#within?.finish({ outcome: 'completed' })
     let resolve!: (end: TurnEnd) => void
     const turn: Foreign = {
-      text, source, run: null, waiting: [], end: new Promise((done) => (resolve = done)),
+      text, source, run: null, waiting: [], units: 0, end: new Promise((done) => (resolve = done)),
       finish: (end) => {
         if (this.#within === turn) this.#within = null
-        resolve(end)
+        resolve(turn.units > this.p.most ? { outcome: 'failed', problem: { code: 'error', words: 'It said more than can wait for the end of another turn.' } } : end)
       },
       attach: (run) => {
         turn.run = run

@@ -3,13 +3,14 @@ import { settle } from '../../../support/fake-timers'
 import { checkInvariants } from '../../../support/invariants'
 import { Puppet } from '../../../support/puppet'
 import { runsRig } from '../../../support/runs-rig'
+import type { RunsRigOptions } from '../../../support/runs-rig'
 import { codeOf } from './code-of'
 
 /** A chat whose agent stays on the line after its first turn. */
-async function idle() {
+async function idle(options: Pick<RunsRigOptions, 'limits'> = {}) {
   const puppet = new Puppet()
   puppet.capabilities = ['background', 'stop']
-  const rig = runsRig({ agents: { scripted: puppet } })
+  const rig = runsRig({ agents: { scripted: puppet }, ...options })
   const session = await rig.chat()
   const first = await rig.send(session, 'First')
   await settle()
@@ -70,6 +71,17 @@ describe('a turn that nobody submitted', () => {
     await end()
     expect(await runOf(first)).toMatchObject({ outcome: 'completed' })
     expect([await sources(), await shown()]).toEqual([['person', 'agent'], [['user', 'First'], ['answer', 'Ours. Words.'], ['user', 'By myself'], ['answer', 'Foreign words.']]])
+  })
+
+  it('that says more than can wait for ours fails with what it said, and ours is not held up', async () => {
+    const { puppet, end, say, sources, first, runOf, lastRun, session, transcript } = await idle({ limits: { waiting: 100 } })
+    puppet.session.emit({ type: 'turn.began', text: 'By myself', source: 'agent' })
+    for (let i = 0; i < 20; i++) say('0123456789')
+    puppet.session.emit({ type: 'turn.ended', end: { outcome: 'completed' } })
+    await end()
+    expect(await runOf(first)).toMatchObject({ outcome: 'completed' })
+    expect([await sources(), await lastRun(session)]).toMatchObject([['person', 'agent'], { outcome: 'failed', problem: { code: 'error' } }])
+    expect([...(await transcript(session)).rows.values()].findLast((row) => row.kind === 'answer')!.text).toBe('0123456789'.repeat(11))
   })
 
   it('goes before what waits in the queue, which follows it', async () => {

@@ -28,3 +28,25 @@ export async function storedReceipt(store: Store, scope: ReceiptScope, bodyHash:
 export function keyReused(): Refusal {
   return new Refusal('key_reused', 'This key was used for another request.')
 }
+
+/**
+ * Requests with the same key, one after the other: a retry that comes while the first is on its way finds its receipt, and never an append that the store refuses
+ * because of it, when its run may have counted on what it claimed.
+ */
+export class OneByKey {
+  #last = new Map<string, Promise<unknown>>()
+
+  async run<T>(scope: ReceiptScope | null, work: () => Promise<T>): Promise<T> {
+    if (!scope) return work()
+    const slot = JSON.stringify([scope.profile, scope.route, scope.key])
+    const before = this.#last.get(slot)
+    const mine = before ? before.then(work) : work()
+    const over = mine.then(() => undefined, () => undefined)
+    this.#last.set(slot, over)
+    try {
+      return await mine
+    } finally {
+      if (this.#last.get(slot) === over) this.#last.delete(slot)
+    }
+  }
+}

@@ -21,8 +21,8 @@ import type { Limits } from './limits'
 import type { Runs } from './port'
 import { endLeftovers, systemProcesses } from './processes'
 import type { ProcessTable } from './processes'
-import { changing, combining, moving, removing, sending } from './queue'
-import { keyReused, storedReceipt } from './receipt'
+import { changing, combining, moving, QUEUE_ROUTE, removing, sending } from './queue'
+import { keyReused, OneByKey, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
 import { reusedReceipt, steer, steeredBefore, STEER_ROUTE } from './steer'
 import { give } from './secrets'
@@ -61,6 +61,7 @@ export function makeRuns(parts: RunsParts): Runs {
   const limits: Limits = { ...LIMITS, ...parts.limits }
   const rules = { defaultWorkspace: parts.defaultWorkspace, roots: parts.workspaceRoots, folders: parts.folders ?? systemFolders }
   const actors = new Map<string, SessionActor>()
+  const byKey = new OneByKey()
   let draining = false
 
   const agentOf = (head: Pick<SessionHead, 'agent'>): Agent => {
@@ -164,18 +165,20 @@ export function makeRuns(parts: RunsParts): Runs {
       if (text.trim() === '') throw new Refusal('message_required', 'A message is required.')
       if (key !== undefined && bodyHash === '') throw new Refusal('bad_request', 'A key needs the digest of its body.')
       const scope = key === undefined ? null : { profile: profile.name, route: STEER_ROUTE, key }
-      const before = scope && (await storedReceipt(store, scope, bodyHash))
-      const live = actors.get(session)?.live
-      if (live && live.profile !== profile.name) throw mismatch(live.session, live.profile)
-      if (before) return steeredBefore(live, before.body as { run: string; steer: string })
-      if (!live) {
-        const state = await store.load(session)
-        if (!state || state.deleted) return { accepted: false, code: 'session_not_found' }
-        owned(state, profile)
-        return { accepted: false, code: 'not_running' }
-      }
-      const receipt = (id: string) => ({ ...scope!, bodyHash, status: 200, body: { run: live.id, steer: id } })
-      return steer(live, text, scope ? receipt : undefined).catch((error: unknown) => steeredBefore(live, reusedReceipt(error, bodyHash)))
+      return byKey.run(scope, async () => {
+        const before = scope && (await storedReceipt(store, scope, bodyHash))
+        const live = actors.get(session)?.live
+        if (live && live.profile !== profile.name) throw mismatch(live.session, live.profile)
+        if (before) return steeredBefore(live, before.body as { run: string; steer: string })
+        if (!live) {
+          const state = await store.load(session)
+          if (!state || state.deleted) return { accepted: false, code: 'session_not_found' }
+          owned(state, profile)
+          return { accepted: false, code: 'not_running' }
+        }
+        const receipt = (id: string) => ({ ...scope!, bodyHash, status: 200, body: { run: live.id, steer: id } })
+        return steer(live, text, scope ? receipt : undefined).catch((error: unknown) => steeredBefore(live, reusedReceipt(error, bodyHash)))
+      })
     },
 
     async queue(profile, session) {
@@ -185,7 +188,8 @@ export function makeRuns(parts: RunsParts): Runs {
     async enqueue(profile, input) {
       if (draining) throw shuttingDown()
       if (input.key !== undefined && input.bodyHash === undefined) throw new Refusal('bad_request', 'A key needs the digest of its body.')
-      return actor(input.session).enqueue(profile, input)
+      const scope = input.key === undefined ? null : { profile: profile.name, route: QUEUE_ROUTE, key: input.key }
+      return byKey.run(scope, () => actor(input.session).enqueue(profile, input))
     },
 
     async changeQueued(profile, { session, item, text }) {

@@ -19,7 +19,7 @@ export const STEER_ROUTE = '/api/chat/steer'
 /** Kinds of agents whose turns take words; a gateway's do not, and a kind that we do not know is none of ours (law 9). */
 const TAKES_WORDS: Record<AgentKind, boolean> = { embedded: true, scripted: true, hermes: true, acp: true, 'hermes-gateway': false }
 
-interface Word { row: string; text: string; openedAt: number; state: 'accepted' | 'delivered' | 'draft' | 'queue' }
+interface Word { row: string; text: string; openedAt: number; state: 'accepted' | 'delivered' | 'draft' | 'queue'; /** Its request was answered that it is back with the person: no later word of the agent, and no end of the run, says otherwise. */ back?: true }
 
 /** The words that were sent into one run. Each ends once: delivered, or given back. Everything answers drafts; nothing here writes. */
 export class Steers {
@@ -49,7 +49,14 @@ export class Steers {
     this.answers.delete(steer)
   }
 
+  /** The person is told that they have it back; the log says so at the end of the run. */
+  giveBack(steer: string): void {
+    const word = this.#words.get(steer)
+    if (word) word.back = true
+  }
+
   delivered(steer: string, evidence: 'seen' | 'inferred'): Draft[] {
+    if (this.#words.get(steer)?.back) return []
     return this.#end(steer, 'delivered', 'done', (row) => ({ type: 'steer.delivered', steer, row, run: this.p.run, evidence }))
   }
 
@@ -59,10 +66,12 @@ export class Steers {
 
   /** The run ends: what was not delivered goes to the head of the queue after `completed`, else nowhere but into the person's hands (spec/log.md §3). */
   end(outcome: RunOutcome, queue: readonly QueueItem[]): Draft[] {
-    const open = [...this.#words].filter(([, word]) => word.state === 'accepted')
-    if (outcome !== 'completed') return open.flatMap(([steer]) => this.refused(steer))
+    const all = [...this.#words].filter(([, word]) => word.state === 'accepted')
+    if (outcome !== 'completed') return all.flatMap(([steer]) => this.refused(steer))
+    const back = all.flatMap(([steer, word]) => (word.back ? this.refused(steer) : []))
+    const open = all.filter(([, word]) => !word.back)
     const { items, drafts } = returning(queue, this.p.mint, open.map(([, { text }]) => text))
-    return [...drafts, ...open.flatMap(([steer], i) => this.#end(steer, 'queue', 'cancelled', (row) => ({ type: 'steer.returned', steer, row, run: this.p.run, to: 'queue', item: items[i]! })))]
+    return [...back, ...drafts, ...open.flatMap(([steer], i) => this.#end(steer, 'queue', 'cancelled', (row) => ({ type: 'steer.returned', steer, row, run: this.p.run, to: 'queue', item: items[i]! })))]
   }
 
   #end(steer: string, state: Word['state'], closed: 'done' | 'cancelled', draft: (row: string) => Draft): Draft[] {
@@ -135,6 +144,7 @@ async function tell(agent: AgentSession, id: string, text: string): Promise<Deli
 function outcome(run: LiveRun, id: string): Steered {
   const state = run.steers.stateOf(id)
   const lost = state === 'draft' || (state === 'accepted' && (run.stopping !== null || run.draining))
+  if (lost) run.steers.giveBack(id)
   return lost ? dead(run) : { accepted: true, run: run.id, steer: id }
 }
 

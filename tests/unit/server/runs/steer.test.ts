@@ -116,6 +116,44 @@ describe('a word into a running turn', () => {
     expect([await steers(), await texts(), puppet.turns.length]).toEqual([[['One', 'returned', 'draft', 'cancelled']], [], 1])
   })
 
+  it('that was answered as refused because of a stop stays with the person, though the agent says later that it arrived', async () => {
+    const { steer, stop, puppet, steers } = await running()
+    let release!: () => void
+    puppet.onSteer = () => new Promise((resolve) => (release = () => resolve({ state: 'delivered' })))
+    puppet.onStop = () => {}
+    const asked = steer('One')
+    await settle()
+    const { steer: id } = puppet.turn.steers[0]!
+    await stop()
+    release()
+    expect(await asked).toMatchObject({ accepted: false, code: 'stream_dead' })
+    puppet.turn.emit({ type: 'steer.delivered', steer: id, evidence: 'seen' })
+    puppet.turn.end({ outcome: 'cancelled' })
+    await settle()
+    expect(await steers()).toEqual([['One', 'returned', 'draft', 'cancelled']])
+  })
+
+  it('said twice at once with one key does not harm the run that ends in the same instant', async () => {
+    const { steer, puppet, runOf, started, steers, model } = await running()
+    const key = { key: 'k', bodyHash: 'h' }
+    puppet.onSteer = async () => {
+      model.hold()
+      return { state: 'delivered' }
+    }
+    puppet.turn.emit({ type: 'text', delta: 'Half' })
+    const asked = Promise.all([steer('One', key), steer('One', key), steer('One', key)])
+    await settle()
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    model.release()
+    const [first, ...more] = await asked
+    expect(first).toMatchObject({ accepted: true })
+    expect(more).toEqual([first, first])
+    await settle()
+    expect(await runOf(started)).toMatchObject({ state: 'settled', outcome: 'completed' })
+    expect(await steers()).toEqual([['One', 'returned', 'queue', 'cancelled']])
+  })
+
   it('whose agent answers only after a stop counts as refused', async () => {
     const { steer, stop, puppet, steers } = await running()
     let release!: () => void

@@ -12,6 +12,8 @@ export const QUEUE_ROUTE = '/api/chat/queue'
 
 /** Between texts that become one message. */
 const JOINT = '\n\n'
+/** UTF-16 units of a message that several become: no longer than one that a request can bring. */
+const JOINED_LIMIT = 20 * 1024 * 1024
 
 type Items = readonly QueueItem[]
 
@@ -42,6 +44,7 @@ export function moving(items: Items, id: string, before: string | undefined): Dr
 export function combining(items: Items, ids: readonly string[]): Draft[] {
   const joined = heldAll(items, ids)
   if (joined.length < 2) throw new Refusal('bad_request', 'At least two messages are needed to make one of them.')
+  if (joined.reduce((units, { text }) => units + text.length, 0) > JOINED_LIMIT) throw new Refusal('bad_request', 'Together these messages are too long for one.')
   return [{ type: 'queue.combined', items: joined.map(({ id }) => id), text: joined.map(({ text }) => text).join(JOINT) }]
 }
 

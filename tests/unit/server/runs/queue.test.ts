@@ -162,6 +162,13 @@ describe('the queue', () => {
     expect(left.queue.items[0]!.id).toBe(a)
   })
 
+  it('makes no message that is longer than one that can be sent', async () => {
+    const { add, runs, profile, session, texts } = await busy()
+    const items = await Promise.all([1, 2].map(async () => (await add('x'.repeat(11 * 1024 * 1024))).item))
+    expect(await codeOf(runs.combineQueued(profile, { session, items }))).toBe('bad_request')
+    expect((await texts()).length).toBe(2)
+  })
+
   it('refuses what it cannot do, and then nothing has changed', async () => {
     const { add, runs, profile, session, events, texts } = await busy()
     const { item } = await add('a')

@@ -54,7 +54,7 @@ async function readable(page: Page, words: string): Promise<void> {
 
 /** The worker controls the page and the shell is on this device. */
 async function installed(page: Page): Promise<void> {
-  await until(() => page.evaluate(async () => Boolean(navigator.serviceWorker.controller) && (await caches.keys()).length > 0), 'the worker is active')
+  await until(() => page.evaluate(async () => Boolean(navigator.serviceWorker.controller) && (await caches.keys()).length > 0), 'the worker is active', 60_000)
 }
 
 /** What the copies hold: ids of list entries, and of the chats whose last turn is kept to its end. */

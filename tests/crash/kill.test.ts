@@ -43,6 +43,7 @@ it(`survives ${KILLS} kills without losing or doubling anything that was acknowl
     const product = await start(kill)
     // What was asked and not answered is asked again, as a client does: it counts once.
     await Promise.all(active.map((witness) => repeat(product, witness)))
+    await idle(product, active)
     for (const witness of active) await witness.verify(product.url)
     for (const witness of active) if (witness.started.size > 3) witness.close()
     active = active.filter((witness) => witness.started.size <= 3)
@@ -62,7 +63,7 @@ it(`survives ${KILLS} kills without losing or doubling anything that was acknowl
   const product = await start(0)
   try {
     await Promise.all(active.map((witness) => repeat(product, witness)))
-    await idle(product)
+    await idle(product, active)
     for (const witness of witnesses) await witness.verify(product.url)
     const events = witnesses.reduce((sum, witness) => sum + witness.shown.size, 0)
     console.log(`kill test: ${witnesses.length} chats, ${turns} turns, ${events} events, ${witnesses.reduce((sum, each) => sum + each.decided.size, 0)} answers, ${witnesses.reduce((sum, each) => sum + each.stopped.size, 0)} stops`)
@@ -173,10 +174,13 @@ async function repeat(product: Product, witness: Witness): Promise<void> {
   }
 }
 
-async function idle(product: Product): Promise<void> {
-  for (let i = 0; i < 2000; i++) {
-    if ((await call(product, 'GET /health', {})).body.active_runs === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  throw new Error('runs did not end')
+/** Nothing runs in these chats and nothing begins any more: what waits in a queue, waits for the person. */
+async function idle(product: Product, witnesses: Witness[]): Promise<void> {
+  await eventually('nothing waits to be sent', async () => {
+    for (const { session } of witnesses) {
+      const { body } = await call(product, 'GET /api/chat/queue', { session_id: session })
+      if (body.items.length > 0 && !body.paused) return false
+    }
+    return (await call(product, 'GET /health', {})).body.active_runs === 0
+  })
 }

@@ -100,13 +100,14 @@ function goingOn(rows: readonly Row[], answers: readonly Row[], message: string)
   return { how: 'goes_on', words: shown === null ? message : last.text + rest }
 }
 
-/** The text of the fewest last answer rows with which a message begins; null where it does not begin with what was shown. */
+/** The text of the most last answer rows with which a message begins, because few words may stand in many places; null where it does not begin with what was shown. */
 function beginningOf(answers: readonly Row[], message: string): string | null {
   let shown = ''
+  let found: string | null = null
   for (const row of answers.toReversed()) {
     shown = row.text + shown
-    if (message.startsWith(shown)) return shown
-    if (shown.length > message.length) return null
+    if (shown.length > message.length) break
+    if (message.startsWith(shown)) found = shown
   }
-  return null
+  return found
 }

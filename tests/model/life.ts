@@ -61,6 +61,8 @@ export class Life {
   #wrong: string[] = []
   #open: Promise<unknown>[] = []
   #names = 0
+  /** Words that came back from a run that completed: their person was told that they were not taken. */
+  #back = new Set<string>()
   readonly #traits: { background: boolean; binds: boolean }
 
   constructor(seed: number) {
@@ -236,6 +238,7 @@ export class Life {
       expect([of('queue.added').filter((event) => event.item === item).length, left + this.#value.queue.items.filter((each) => each.id === item).length]).toEqual([1, 1])
     }
     for (const { steer, run } of this.told.steered) {
+      expect(this.#back, 'a word that was taken came back').not.toContain(steer)
       expect(of('steer.accepted').filter((event) => event.steer === steer)).toMatchObject([{ run }])
       expect([...of('steer.delivered'), ...of('steer.returned')].filter((event) => event.steer === steer)).toHaveLength(1)
     }
@@ -318,17 +321,18 @@ export class Life {
     }
     for (const event of events) {
       if (event.type === 'queue.taken' && nextQueued(this.#value.queue, lastRunOf(this.#value))?.id !== event.item) this.#wrong.push('a message was sent out of its turn')
-      if (event.type === 'steer.returned') this.#returned(event.to, events)
+      if (event.type === 'steer.returned') this.#returned(event, events)
       if (event.type === 'approval.decided' && event.by === 'auto') this.#auto(event.approval, event.row, event.choice)
       if (apply(this.#value, event).state !== 'applied') this.#wrong.push(`${event.type} does not fit the log`)
     }
   }
 
-  /** Words go into the queue only after a run that completed (spec/log.md §3). */
-  #returned(to: 'queue' | 'draft', append: readonly Event[]): void {
+  /** Words go into the queue after a run that completed, and only then; else, or if their person was told so before, they are back with the person (spec/log.md §3). */
+  #returned({ to, steer }: Extract<Event, { type: 'steer.returned' }>, append: readonly Event[]): void {
     const end = append.find((event) => event.type === 'run.settled')
-    const right = end?.type === 'run.settled' && end.outcome === 'completed' ? 'queue' : 'draft'
-    if (end ? to !== right : to === 'queue') this.#wrong.push(`a word went to the ${to} when it should not`)
+    const completed = end?.type === 'run.settled' && end.outcome === 'completed'
+    if (to === 'queue' && !completed) this.#wrong.push('a word went to the queue after a run that did not complete')
+    if (to === 'draft' && completed) this.#back.add(steer)
   }
 
   /** The chat answered by itself. */

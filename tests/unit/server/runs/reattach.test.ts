@@ -375,4 +375,18 @@ describe('after our restart', () => {
     await settle()
     expect((await shown()).filter(([kind]) => kind === 'answer')).toEqual([['answer', 'Before. ', 'done'], ['answer', 'After.', 'done']])
   })
+
+  it('a message whose last words stood at its beginning, too, is recognised whole', async () => {
+    const { runsOn, recover, puppet, shown } = await survived((old) => {
+      old.turn.emit({ type: 'text', delta: 'Yes. No. ' })
+      old.turn.emit({ type: 'reasoning', delta: 'Hm.' })
+      old.turn.emit({ type: 'text', delta: 'Yes. ' })
+    })
+    runsOn('Yes. No. Yes. ')
+    await recover()
+    puppet.turn.emit({ type: 'text', delta: 'Done.' })
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+    expect((await shown()).filter(([kind]) => kind === 'answer')).toEqual([['answer', 'Yes. No. ', 'done'], ['answer', 'Yes. Done.', 'done']])
+  })
 })

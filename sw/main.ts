@@ -28,7 +28,8 @@ self.addEventListener('activate', (event) => {
 self.addEventListener('message', (event: ExtendableMessageEvent) => {
   const type = (event.data as { type?: unknown } | null)?.type
   if (type === 'SKIP_WAITING') event.waitUntil(self.skipWaiting())
-  if (type === 'PAGE_STARTED') event.waitUntil(shell.clean())
+  // A page that was on its way while this worker became active was not there to be taken over, and one that was loaded past it is not either.
+  if (type === 'PAGE_STARTED') event.waitUntil(self.clients.claim().then(() => shell.clean(), () => undefined))
 })
 
 self.addEventListener('fetch', (event) => {

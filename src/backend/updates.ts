@@ -52,7 +52,7 @@ export function watchUpdates(policy: ScriptAddresses, sync: Sync): Updates {
       if (asked) location.reload()
     })
     answerWorker()
-    registered.register().then(() => hello(registered), () => undefined)
+    registered.register().then(hello, () => undefined)
     const check = (): void => {
       if (Date.now() - checkedAt < CHECK_MS || document.visibilityState !== 'visible') return
       checkedAt = Date.now()
@@ -85,6 +85,7 @@ function answerWorker(): void {
 }
 
 /** Tells the worker that a page has started: files of builds that no page is of can go now. */
-function hello(worker: Workbox): void {
-  void worker.active.then((active) => active.postMessage({ type: 'PAGE_STARTED' }))
+function hello(): void {
+  // Not by the registrar's own promise: that never resolves in a page which no worker controls.
+  void navigator.serviceWorker.ready.then(({ active }) => active?.postMessage({ type: 'PAGE_STARTED' }))
 }

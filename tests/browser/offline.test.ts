@@ -113,6 +113,19 @@ test('on a day without server and network the list and the opened chats are read
   seen.expectNone()
 })
 
+test('a page that was loaded past the worker is taken over by it all the same', async () => {
+  const page = await openBrowser()
+  await ask(page, '[[say:Hello.]]', 'Hello.')
+  await installed(page)
+  const line = await context.newCDPSession(page)
+  const loaded = page.waitForEvent('load')
+  await line.send('Page.reload', { ignoreCache: true })
+  await loaded
+  await readable(page, 'Hello.')
+  await installed(page)
+  seen.expectNone()
+})
+
 test('the browser finds nothing that keeps the app from being installed, and no cache holds what must not be kept', async () => {
   const page = await openBrowser()
   await ask(page, '[[say:Hello.]]', 'Hello.')

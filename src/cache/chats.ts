@@ -12,9 +12,14 @@ type Parts = ['pages', 'rows', 'turns']
 const PARTS: Parts = ['pages', 'rows', 'turns']
 type Writing = IDBPTransaction<CopySchema, Parts, 'readwrite'>
 
-export async function saveChat(database: CopyDatabase, save: ChatSave): Promise<{ from: string }> {
+export async function saveChat(database: CopyDatabase, save: ChatSave): Promise<{ from: string; gone?: true }> {
   const tx = database.transaction(PARTS, 'readwrite')
   const held = await tx.objectStore('pages').get(save.session)
+  // What changed since the last write is no copy by itself: another tab has removed the rest, as of a chat that was deleted.
+  if (!held && !save.replace) {
+    await tx.done
+    return { from: save.from, gone: true }
+  }
   if (held && held.seq > save.seq && save.replace !== 'set_back') {
     await tx.done
     return { from: held.from }

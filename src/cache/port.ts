@@ -18,9 +18,10 @@ export interface Copies {
   before(session: string, pos: string, limit: number): Promise<Held<OlderRows | null>>
   /**
    * One transaction: rows, turns and page record agree after it, whatever happens. Nothing is written when another tab has saved a newer state.
-   * Answers from which `pos` on the copy is complete now, which another tab may have moved either way.
+   * Answers from which `pos` on the copy is complete now, which another tab may have moved either way. `gone`: there is no copy to add to, because
+   * another tab has removed it; nothing was written, and only a `replace` begins a new one.
    */
-  saveChat(save: ChatSave): Promise<Held<{ from: string }>>
+  saveChat(save: ChatSave): Promise<Held<{ from: string; gone?: true }>>
   /** Rows that lie before what was held so far; `from` is where they begin. `moved`: the copy does not end at `upTo` any more; nothing was written. */
   saveOlder(session: string, older: OlderRows & { upTo: string; seq: number }): Promise<Held<'saved' | 'moved'>>
   /** The server said that these are gone: entry, rows, page record and draft leave. */

@@ -106,7 +106,7 @@ export class ChatKeeper {
     const done = await copies.saveChat(save)
     if (copies !== this.shared.copies()) return
     this.shared.wrote(done)
-    if (!done.ok) return this.failed()
+    if (!done.ok || done.value.gone) return this.failed()
     this.from = done.value.from
     this.saved()
   }

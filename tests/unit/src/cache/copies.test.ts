@@ -33,7 +33,7 @@ async function texts(copies: Copies): Promise<string[]> {
 
 test('stores, users and profiles never see each other’s rows', async () => {
   const places = [await shelf().open('one'), await shelf().open('two'), await shelf('ann').open('one'), await shelf('local', 'work').open('one')]
-  await places[0]!.saveChat(save([row(1, 1, 'mine')], 1))
+  await places[0]!.saveChat(save([row(1, 1, 'mine')], 1, { replace: 'window' }))
   expect(await Promise.all(places.map(texts))).toEqual([['mine'], [], [], []])
   expect(await places[1]!.saved()).toEqual({ ok: true, value: [] })
 })
@@ -48,7 +48,7 @@ test('the store that was opened last is known at the next start', async () => {
 test('the waiting messages are kept whole with the chat, and a copy of a build that knew of none stays readable', async () => {
   const copies = await shelf().open('one')
   const queue = { items: [{ id: 'que_1', text: 'Then prune', addedAt: 1, by: 'person' as const }], seq: 2 }
-  await copies.saveChat(save([row(1, 1, 'a')], 2, { queue }))
+  await copies.saveChat(save([row(1, 1, 'a')], 2, { queue, replace: 'window' }))
   const held = await copies.page('ses_a')
   expect(held.ok && held.value && transcriptOf(held.value).queue).toEqual(queue)
   copies.close()
@@ -63,7 +63,7 @@ test('the waiting messages are kept whole with the chat, and a copy of a build t
 
 test('a tab that is behind writes nothing over what a newer one wrote', async () => {
   const copies = await shelf().open('one')
-  await copies.saveChat(save([row(1, 5, 'new')], 5))
+  await copies.saveChat(save([row(1, 5, 'new')], 5, { replace: 'window' }))
   await copies.saveChat(save([row(1, 3, 'old')], 3))
   expect(await texts(copies)).toEqual(['new'])
   expect(await copies.page('ses_a')).toMatchObject({ value: { seq: 5 } })
@@ -73,7 +73,7 @@ test('a tab that is behind writes nothing over what a newer one wrote', async ()
 
 test('the copy reaches as far back as the record says, whichever tab moved it', async () => {
   const copies = await shelf().open('one')
-  await copies.saveChat(save([row(5, 5)], 5, { from: '15' }))
+  await copies.saveChat(save([row(5, 5)], 5, { from: '15', replace: 'window' }))
   expect(await copies.saveOlder('ses_a', { rows: [row(3, 2), row(4, 3)], turns: [], from: '13', upTo: '15', seq: 5 })).toEqual({ ok: true, value: 'saved' })
   expect(await copies.saveOlder('ses_a', { rows: [], turns: [], from: '10', upTo: '15', seq: 5 })).toEqual({ ok: true, value: 'moved' })
   // Another tab that still believes in the shallower copy learns of the deeper one,
@@ -84,7 +84,7 @@ test('the copy reaches as far back as the record says, whichever tab moved it', 
 
 test('a window takes the place of a copy that could not be brought up to date; an older window does not, unless the log was set back', async () => {
   const copies = await shelf().open('one')
-  await copies.saveChat(save([row(1, 1, 'a'), row(2, 2, 'b')], 5))
+  await copies.saveChat(save([row(1, 1, 'a'), row(2, 2, 'b')], 5, { replace: 'window' }))
   await copies.saveChat(save([row(2, 1, 'x')], 4, { from: '12', replace: 'window' }))
   expect(await texts(copies)).toEqual(['a', 'b'])
   await copies.saveChat(save([row(2, 1, 'x')], 4, { from: '12', replace: 'set_back' }))
@@ -95,14 +95,14 @@ test('a window takes the place of a copy that could not be brought up to date; a
 
 test('an older window replaces what stood in its place', async () => {
   const copies = await shelf().open('one')
-  await copies.saveChat(save([row(1, 1, 'ghost'), row(2, 1, 'kept'), row(5, 5, 'end')], 5, { from: '15' }))
+  await copies.saveChat(save([row(1, 1, 'ghost'), row(2, 1, 'kept'), row(5, 5, 'end')], 5, { from: '15', replace: 'window' }))
   await copies.saveOlder('ses_a', { rows: [row(2, 1, 'kept')], turns: [], from: '', upTo: '15', seq: 5 })
   expect(await texts(copies)).toEqual(['kept', 'end'])
 })
 
 test('what the server says is gone leaves with everything of it', async () => {
   const copies = await shelf().open('one')
-  await copies.saveChat(save([row(1, 1, 'a')], 1))
+  await copies.saveChat(save([row(1, 1, 'a')], 1, { replace: 'window' }))
   await copies.saveDraft('ses_a', 'typed', 1)
   await copies.forget(['ses_a'])
   expect(await copies.page('ses_a')).toEqual({ ok: true, value: null })
@@ -144,4 +144,13 @@ test('reasons of browsers are told apart', () => {
   expect(unheld(new DOMException('', 'SecurityError'))).toBe('blocked')
   expect(unheld(new DOMException('', 'InvalidStateError'))).toBe('gone')
   expect(unheld('?')).toBe('gone')
+})
+
+test('what only adds to a copy that another tab has removed, as of a deleted chat, brings nothing of it back', async () => {
+  const copies = await shelf().open('one')
+  await copies.saveChat(save([row(1, 1, 'a')], 1, { replace: 'window' }))
+  await copies.forget(['ses_a'])
+  expect(await copies.saveChat(save([row(2, 2, 'b')], 2))).toEqual({ ok: true, value: { from: '', gone: true } })
+  expect(await copies.page('ses_a')).toEqual({ ok: true, value: null })
+  expect(await copies.saved()).toEqual({ ok: true, value: [] })
 })

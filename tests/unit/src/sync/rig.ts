@@ -40,6 +40,8 @@ export class FakeServer {
   /** How long an answer is under way after it was read, ms. A stream is that late before it registers. */
   latency: (path: string) => number = () => 0
   private readonly lines = new Set<{ cut(): void; mute(): void }>()
+  /** Node tells a request's signal of an abort only as long as somebody holds the request: one that hangs and was collected would hang for ever. */
+  private readonly held: Request[] = []
 
   constructor(timers: FakeTimers, id = 'store_one') {
     this.timers = timers
@@ -76,6 +78,7 @@ export class FakeServer {
   }
 
   fetch = async (request: Request): Promise<Response> => {
+    this.held.push(request)
     const url = new URL(request.url)
     const query = Object.fromEntries(url.searchParams)
     this.requests.push({ at: this.timers.now(), route: url.pathname, query, fresh: request.cache === 'no-store' })

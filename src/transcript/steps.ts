@@ -8,9 +8,14 @@ export function waits(row: Row): boolean {
   return questionOf(row)?.state === 'open'
 }
 
+/** A thought of which nothing is left: all of it proved to be an echo of the answer (spec/settlement.md §4). It is not shown. */
+export function hollow(row: Row): boolean {
+  return row.kind === 'thought' && row.state !== 'live' && row.text === ''
+}
+
 /** Rows that count in the trace; a plan stands among the steps and is none. */
 export function counts(row: Row): boolean {
-  return row.kind !== 'plan'
+  return row.kind !== 'plan' && !hollow(row)
 }
 
 /** One tick of the trace. `lost`: the page cannot see whether it still runs. */

@@ -8,7 +8,7 @@ import { Icon } from '../ui/icon'
 import { Trace, traceLabel } from '../ui/trace'
 import type { Part, RowCell } from './model'
 import { Step } from './step'
-import { commonFolder, counts, groupSteps, nestSteps, tickOf, waits, type StepItem } from './steps'
+import { commonFolder, counts, groupSteps, hollow, nestSteps, tickOf, waits, type StepItem } from './steps'
 import { useSurroundings } from './surroundings'
 
 /** More steps than this stand behind "Show n earlier steps". */
@@ -63,7 +63,7 @@ export function StepList(props: { part: Part & { kind: 'steps' }; live: boolean;
   const { choices } = useSurroundings()
   let known = new Map<string, StepItem<RowCell>>()
   const [all, setAll] = createSignal(false)
-  const nested = createMemo(() => nestSteps(props.part.rows(), (cell) => cell.row()))
+  const nested = createMemo(() => nestSteps(props.part.rows().filter((cell) => !hollow(cell.row())), (cell) => cell.row()))
   const hidden = () => (all() ? 0 : Math.max(0, nested().top.length - MANY))
   const items = createMemo(() => keepItems(groupSteps(nested().top.slice(hidden()), (cell) => cell.row())))
   // Items keep their identity while their cells do, so that a new step draws one line and not all.

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import AxeBuilder from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DESKTOP, PHONE, launchProfile, profileFolder, until, watch } from '../support/browser'
@@ -36,11 +37,15 @@ for (const [title, script, answer, after] of [
     const address = `${here.product.url}/session/${sessionOf(desktop)}`
     const second = await desktop.context().newPage()
     await second.goto(address)
-    const phone = await device(PHONE)
+    const phone = await device({ ...PHONE, colorScheme: 'dark' })
     await phone.goto(address)
     for (const page of [second, phone]) await card(page, title).first().waitFor()
     await desktop.reload()
     await card(desktop, title).first().waitFor()
+    for (const page of [desktop, phone]) {
+      const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']).analyze()
+      expect(violations.map((one) => `${one.id} ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}`)).toEqual([])
+    }
     await phone.waitForTimeout(700)
     await answer(phone)
     for (const page of [desktop, second, phone]) {

@@ -133,3 +133,16 @@ test('the list says which chat asks, which failed and which has news, also to a 
   expect(await unread()).toHaveLength(2)
   clean()
 })
+
+test('Esc twice stops the run from the message box, and what was typed there stays', async () => {
+  const page = await device(DESKTOP)
+  await page.goto(here.product.url)
+  await send(page, slowly(400, 50))
+  await until(async () => (await prose(page)).includes('w3'), 'the answer grows')
+  await box(page).fill('kept')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await until(async () => (await whole(page)).includes('Stopped by you'), 'the run is stopped')
+  expect(await box(page).inputValue()).toBe('kept')
+  clean()
+})

@@ -18,6 +18,8 @@ export class ChatKeeper {
   /** The copy is complete from here on; null while nothing is saved. */
   from: string | null = null
   behind: Cursor | null = null
+  /** Another tab has removed the copy, as of a chat that was deleted: nothing is written until an answer has said that the chat is there. */
+  removed = false
   private touched = untouched()
   private readonly outside = { rows: new Map<string, Row>(), turns: new Map<string, Turn>() }
   /** What has left since the chat was opened: an answer that was read before must not bring it back. */
@@ -32,7 +34,11 @@ export class ChatKeeper {
     private readonly session: string,
     private readonly value: () => Transcript,
     private readonly cursor: () => Cursor | null,
-    private readonly saved: () => void,
+    private readonly on: {
+      saved(): void
+      /** The copy was found removed: the server is to be asked. */
+      removed(): void
+    },
   ) {}
 
   /** The copy was read. */
@@ -55,6 +61,7 @@ export class ChatKeeper {
   window(touched: Touched, from: string, replaces: 'window' | 'set_back'): void {
     this.from = from
     this.behind = null
+    this.removed = false
     this.replaces = replaces
     this.outside.rows.clear()
     this.outside.turns.clear()
@@ -68,6 +75,7 @@ export class ChatKeeper {
     for (const row of changes.rows) if (row.pos < from && !this.gone.has(row.id)) this.outside.rows.set(row.id, row)
     for (const turn of changes.turns) if (turn.pos < from && !this.gone.has(turn.id)) this.outside.turns.set(turn.id, turn)
     this.behind = null
+    this.removed = false
     this.soon()
   }
 
@@ -106,9 +114,15 @@ export class ChatKeeper {
     const done = await copies.saveChat(save)
     if (copies !== this.shared.copies()) return
     this.shared.wrote(done)
-    if (!done.ok || done.value.gone) return this.failed()
+    if (!done.ok) return this.failed()
+    if (done.value.gone) {
+      this.failed()
+      this.removed = true
+      this.on.removed()
+      return
+    }
     this.from = done.value.from
-    this.saved()
+    this.on.saved()
   }
 
   /** A write was lost, so the copy has a hole: the next one writes all that is in memory, as a new copy. */
@@ -130,7 +144,7 @@ export class ChatKeeper {
   private save(): ChatSave | null {
     const value = this.value()
     const cursor = this.behind ?? this.cursor()
-    if (!value.session || cursor === null) return null
+    if (this.removed || !value.session || cursor === null) return null
     const { touched, outside } = this
     const rows = [...touched.rows, ...touched.grew.keys()].flatMap((id) => value.rows.get(id) ?? [])
     const turns = [...touched.turns].flatMap((id) => value.turns.get(id) ?? [])

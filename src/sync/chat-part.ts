@@ -38,7 +38,7 @@ export class ChatPart implements OpenChat, Caught {
     private readonly on: { gone(): void; closed(): void; saved(): void },
   ) {
     const shown = (this.shown = new ChatShown(shared))
-    this.keeper = new ChatKeeper(shared, session, () => shown.value, () => this.cursor, on.saved)
+    this.keeper = new ChatKeeper(shared, session, () => shown.value, () => this.cursor, { saved: on.saved, removed: () => this.copyRemoved() })
     this.whole = new WholeFetch(shared, session, this.keeper, () => shown.value)
     this.past = new ChatPast(shared, session, this.keeper, () => shown.value, () => shown.tell({ type: 'value' }))
     this.requests = new CatchUp(shared, session, this)
@@ -93,7 +93,7 @@ export class ChatPart implements OpenChat, Caught {
     this.backlog.clear()
     this.requests.abortIfHanging()
     const contiguous = asked.session === this.session && this.cursor !== null && asked.after === this.cursor
-    if (contiguous && this.keeper.behind === null) this.align()
+    if (contiguous && this.keeper.behind === null && !this.keeper.removed) this.align()
     else {
       this.aligned = false
       void this.reading.then(() => this.requests.run())
@@ -186,6 +186,13 @@ export class ChatPart implements OpenChat, Caught {
       this.cancelPatch = null
       void this.requests.run()
     })
+  }
+
+  /** Another tab may know more than this one. Only an answer that is asked for from now on says that there is still something to keep. */
+  private copyRemoved(): void {
+    this.whole.stop()
+    this.requests.abort()
+    void this.requests.run()
   }
 
   since(): Cursor | null {

@@ -80,6 +80,46 @@ test('a chat deleted while this page was away leaves when it is back', async () 
   page.sync.close()
 })
 
+test('a tab that has not heard of the end of a chat brings nothing of it back, however often it writes', async () => {
+  const { rig, chat, page } = await withCopy()
+  const deaf = rig.page()
+  deaf.sync.open('ses_a')
+  await rig.pass(3000)
+  // It has something to write, and hears nothing more: neither the end, nor for a while that its line is dead.
+  await rig.server.append(chat.opened('trn_1', 'row_1', 'Hi'))
+  await rig.pass(50)
+  page.sync.close()
+  const other = rig.page()
+  rig.server.mute()
+  other.sync.open('ses_a')
+  await rig.pass(200)
+  await rig.server.append(chat.append([{ type: 'session.deleted' }]))
+  rig.server.network = 'refused'
+  await rig.pass(3000)
+  expect(await kept(rig, 'ses_a')).toBe(false)
+  deaf.surroundings.leave()
+  await rig.pass(100)
+  deaf.surroundings.show(false)
+  await rig.pass(2000)
+  expect(await kept(rig, 'ses_a')).toBe(false)
+  deaf.sync.close()
+  other.sync.close()
+})
+
+test('a copy that was removed while its chat is there is written anew, whole, once the server has said so', async () => {
+  const { rig, chat, page } = await withCopy()
+  const shelf = openShelf({ user: 'local', profile: 'default' }, rig.clock.after)
+  const copies = await shelf.open(rig.server.store.id)
+  await copies.forget(['ses_a'])
+  await rig.server.append(chat.opened('trn_1', 'row_1', 'Hi'))
+  await rig.pass(3000)
+  const { value } = rig.server.store.disk.sessions.get('ses_a')!
+  expect(await copies.page('ses_a')).toMatchObject({ ok: true, value: { from: '' } })
+  expect(await copies.before('ses_a', '\uffff', 100)).toMatchObject({ ok: true, value: { rows: value.order.map((id) => value.rows.get(id)!) } })
+  copies.close()
+  page.sync.close()
+})
+
 test('another store at the same address gets databases of its own, and the page goes on with what is there', async () => {
   const { rig, page, open } = await withCopy()
   const before = rig.server.store.id

@@ -1,9 +1,11 @@
+import type { AgentFault, Capability } from '../contract/agents'
 import type { ApprovalRequest } from '../contract/approvals'
 import type { RunProblem } from '../contract/problems'
 import type { ClarifyRequest, SecretRequest } from '../contract/questions'
 import type { PlanEntry, ToolHead, ToolLocation, ToolVerb } from '../contract/rows'
 import type { AgentKind, AgentRef, ModelRef, RunOutcome, Usage } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
+import type { ProgramStatus } from './supervise/port'
 
 /**
  * What `runs/` sees of any agent (spec/agents.md §2–3). An adapter translates its own protocol into these events and nothing else:
@@ -25,6 +27,10 @@ export interface Agent {
   survivors?(): Promise<{ session: string; foreign: string }[]>
   /** What it offers to choose from; by capability `models`. */
   models?(profile: ProfileContext): Promise<ModelOffer[]>
+  /** How it stands for this profile; for an agent with a program of its own. */
+  status?(profile: ProfileContext): Promise<AgentStatus>
+  /** Ends its program and starts it again; live runs on it settle as interrupted. */
+  restart?(profile: ProfileContext): Promise<void>
   /** Ends every session and process of this agent. */
   end(): Promise<void>
 }
@@ -33,11 +39,13 @@ export type Probe =
   | { state: 'ready'; agent: AgentRef; capabilities: Capability[]; model: ModelRef | null }
   | { state: 'unavailable'; code: string; words?: string; hint?: string }
 
-export type Capability =
-  | 'reasoning' | 'tool_arguments' | 'tool_results' | 'diffs' | 'approvals' | 'clarify' | 'secrets' | 'steer' | 'stop' | 'images' | 'files' | 'models'
-  | 'effort' | 'own_history' | 'resume' | 'branch' | 'rewind' | 'compress' | 'usage' | 'cost' | 'titles' | 'sub_agents' | 'background' | 'workspace'
+/** How an agent with a program of its own stands; nothing is started for it. `fault` also with a usable one that wants a warning (`untested`). */
+export interface AgentStatus { program?: ProgramStatus; path?: string; version?: string; fault?: AgentFault; words?: string; hint?: string }
 
-export interface ModelOffer { ref: ModelRef; label: string; contextSize?: number }
+export type { Capability } from '../contract/agents'
+
+/** `efforts`: how hard it can be told to think, weakest first; absent where it cannot be told. */
+export interface ModelOffer { ref: ModelRef; label: string; contextSize?: number; efforts?: string[] }
 
 export interface Opening {
   profile: ProfileContext
@@ -46,6 +54,8 @@ export interface Opening {
   foreign?: string
   cwd: string
   model: ModelRef | null
+  /** How hard it is to think, one of the model's `efforts`; absent: the agent's own measure. */
+  effort?: string
   /** Reads the stored context, for agents without a history of their own. */
   context: () => Promise<StoredContext[]>
 }
@@ -85,7 +95,7 @@ export interface AgentSession {
   close(): Promise<void>
 }
 
-export interface TurnInput { turn: string; run: string; text: string; model: ModelRef | null; /** True for *Try again*: context of the earlier attempt is already gone. */ retry: boolean }
+export interface TurnInput { turn: string; run: string; text: string; model: ModelRef | null; /** As in `Opening`. */ effort?: string; /** True for *Try again*: context of the earlier attempt is already gone. */ retry: boolean }
 
 export type Delivery = { state: 'delivered' } | { state: 'refused'; code: 'question_gone' | 'not_running' | 'unsupported' | 'relay_failed'; words?: string }
 

@@ -1,7 +1,8 @@
-// The project's commands. Each works in a fresh clone: `node build/run.mjs start|dev|build|test|lint|types|bench`.
+// The project's commands. Each works in a fresh clone: `node build/run.mjs start|dev|build|test|agents|lint|types|bench`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { ensureBuilt, ensureChromium, ensureInstalled, ensureNode, giveUp, must, root, run } from './ensure.mjs'
+import { ensureHermes } from './peers.mjs'
 
 const [command, ...args] = process.argv.slice(2)
 const bin = (...parts) => join(root, 'node_modules', ...parts)
@@ -42,6 +43,13 @@ const commands = {
     lint()
     ensureBuilt()
     process.exit(run(node, [bin('vitest', 'vitest.mjs'), 'run', ...args], { ...process.env, CHROMIUM: chromium }))
+  },
+  agents() {
+    ensureInstalled()
+    const chromium = ensureChromium()
+    const hermes = ensureHermes()
+    ensureBuilt()
+    process.exit(run(node, [bin('vitest', 'vitest.mjs'), 'run', '--config', 'vitest.agents.config.ts', ...args], { ...process.env, CHROMIUM: chromium, TALARIA_TEST_HERMES: hermes }))
   },
   bench() {
     ensureInstalled()

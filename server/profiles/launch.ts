@@ -2,25 +2,24 @@ import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ProfileContext } from './context'
 import { parseEnv } from './env-file'
+import { isProfileName } from './names'
 import { readProfileFile } from './read-file'
-
-/** Names that a profile may have (spec/server.md §3.1). */
-const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /**
  * The profile of this start, from the Agent's home (spec/hermes-home.md §2.2): a home of the form `<root>/profiles/<name>` is that profile; else the one that
  * `active_profile` names, if it is there; else the root profile, `default`. A stale or strange `active_profile` is never used as a path.
  */
 export async function launchProfile(home: string): Promise<ProfileContext> {
-  const own = basename(dirname(home)) === 'profiles' && NAME.test(basename(home)) ? basename(home) : null
+  const own = basename(dirname(home)) === 'profiles' && isProfileName(basename(home)) ? basename(home) : null
   if (own !== null) return await profileAt(own, home)
   const chosen = (await readProfileFile(join(home, 'active_profile')).catch(() => null))?.trim() ?? ''
   const folder = join(home, 'profiles', chosen)
-  if (NAME.test(chosen) && chosen !== 'default' && (await isFolder(folder))) return await profileAt(chosen, folder)
+  if (isProfileName(chosen) && (await isFolder(folder))) return await profileAt(chosen, folder)
   return await profileAt('default', home)
 }
 
-async function profileAt(name: string, home: string): Promise<ProfileContext> {
+/** A profile and its `.env` as they are now. */
+export async function profileAt(name: string, home: string): Promise<ProfileContext> {
   return { name, home, scope: await realpath(home).catch(() => home), env: await readEnv(home), isLaunch: true }
 }
 

@@ -90,7 +90,7 @@ export function ChatPane(props: ChatPaneProps) {
   const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
   // The parts are given once, for the life of the page.
   // eslint-disable-next-line solid/reactivity
-  const { waiting, rescue } = createLeft({ parts: props.parts, chat: () => (confirmed().live ? session() : null), box: () => (boxShown() ? box : undefined) })
+  const { waiting, rescue, withdraw } = createLeft({ parts: props.parts, chat: () => (confirmed().live ? session() : null), box: () => (boxShown() ? box : undefined) })
   /** The chat in which something was asked, or an answer left, since it was opened: its card stays, so that it can say what became of it. */
   const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || waiting() === session() || asks().length > 0) ? props.facts : null), null)
 
@@ -198,6 +198,7 @@ export function ChatPane(props: ChatPaneProps) {
                 openSettings: () => props.go('/settings/connection'),
                 newChat: () => props.go('/new'),
                 putBack: (text) => rescue(chat.session, text),
+                takeBack: (text) => withdraw(chat.session, text),
                 copy: (text) => props.parts.device.copy(text),
               }}
             />

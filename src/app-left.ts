@@ -16,9 +16,9 @@ export interface LeftParts {
 
 /**
  * Words that have lost their place. `waiting`: the chat for which a half-written answer lies on this device. `rescue` puts words below what
- * stands in the message box of a chat, or in its draft while the box is not there.
+ * stands in the message box of a chat, or in its draft while the box is not there; `withdraw` takes them out again where nothing but them stands there.
  */
-export function createLeft({ parts, chat, box }: LeftParts): { waiting: Accessor<string | null>; rescue: (chat: string, text: string) => void } {
+export function createLeft({ parts, chat, box }: LeftParts): { waiting: Accessor<string | null>; rescue: (chat: string, text: string) => void; withdraw: (chat: string, text: string) => void } {
   const [waiting, setWaiting] = createSignal<string | null>(null)
   createEffect(
     on(chat, (id) => {
@@ -37,5 +37,12 @@ export function createLeft({ parts, chat, box }: LeftParts): { waiting: Accessor
     if (here) here.give(text)
     else await parts.drafts.append(id, text)
   }
-  return { waiting, rescue: (id, text) => void rescue(id, text) }
+  const withdraw = async (id: string, text: string) => {
+    await Promise.resolve()
+    const { text: kept } = await parts.drafts.load(id)
+    const here = id === chat() ? box() : undefined
+    if (here) here.take(text)
+    else if (kept === text && parts.drafts.unsure(id, text) === undefined) parts.drafts.note(id, '')
+  }
+  return { waiting, rescue: (id, text) => void rescue(id, text), withdraw: (id, text) => void withdraw(id, text) }
 }

@@ -61,18 +61,19 @@ export interface Opening {
 }
 
 /** What the store kept of a run that was live when we ended. */
-export interface Binding { turn: string; run: string; foreign: string; counters?: Record<string, number>; /** `foreign` values of questions that were open. */ questions: string[]; /** What was shown of the turn, for an agent that can tell what is new since. */ shown?: Shown[] }
+export interface Binding { turn: string; run: string; foreign: string; counters?: Record<string, number>; /** `foreign` values of questions that were open. */ questions: string[]; /** Words that it was told, or was about to be, and of which it has not said that it used them. */ steers?: string[]; /** What was shown of the turn, for an agent that can tell what is new since. */ shown?: Shown[] }
 
 /** A row of a turn as it was shown, in order: a text, or a call of a tool. `live`: it had not ended. */
 export type Shown = { kind: 'answer' | 'thought'; text: string } | { kind: 'tool'; call: string; live: boolean }
 
 /**
  * `message`: the text of the message that the agent is in, or the last one of the turn, as it has it now; null when it cannot say. The sink gets
- * only what comes after it. `open`: calls of tools that still run.
+ * only what comes after it. `open`: calls of tools that still run. `taken`: of `Binding.steers`, those that it has: the sink hears of each that it uses, also of those
+ * that it has used meanwhile. `used`: those that it has used; no other is with it any more. What is not named is with the person.
  */
 export type Reattached =
-  | { state: 'running'; session: AgentSession; end: Promise<TurnEnd>; message: string | null; open: string[] }
-  | { state: 'ended'; end: TurnEnd; message: string | null; closed: { call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string }[] }
+  | { state: 'running'; session: AgentSession; end: Promise<TurnEnd>; message: string | null; open: string[]; taken?: string[] }
+  | { state: 'ended'; end: TurnEnd; message: string | null; closed: { call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string }[]; used?: string[] }
   | { state: 'gone' }
 
 export interface StoredContext { message: unknown; turn: string }

@@ -74,7 +74,7 @@ export function replacePlan(value: Transcript, event: EventOf<'plan.replaced'>, 
   })
 }
 
-/** A word into a run ends once: as delivered or as given back. */
+/** A word into a run ends once: as delivered or as given back. What a restart has given back may be with the agent again (`reopenRows`). */
 export function changeSteer(value: Transcript, event: EventOf<'steer.accepted' | 'steer.delivered' | 'steer.returned'>, touched: Touched): boolean {
   return changeHeld(value, event, (row) => {
     if (row.kind !== 'steer' || row.steer.state !== 'accepted' || row.steer.id !== (event.type === 'steer.accepted' ? '' : event.steer)) return null
@@ -94,16 +94,23 @@ export function reopenable(value: Transcript, { turn, reopens = [], seq }: Event
   return reopens.every((id) => {
     const row = value.rows.get(id)
     if (!row) return value.from !== ''
-    return row.turn === turn && row.kind !== 'user' && (row.state !== 'live' || seq <= row.seq)
+    if (row.turn !== turn || row.kind === 'user') return false
+    return seq <= row.seq || (row.state !== 'live' && (row.kind !== 'steer' || isInDraft(row)))
   })
 }
 
 /** They are live again and belong to the new run (spec/log.md §3, §9). */
+/** A word that was used stays used, and one that waits in the queue is sent from there. */
+function isInDraft({ steer }: SteerRow): boolean {
+  return steer.state === 'returned' && steer.to === 'draft'
+}
+
 export function reopenRows(value: Transcript, event: EventOf<'run.started'>, touched: Touched): void {
   for (const id of event.reopens ?? []) {
     changeHeld(value, { row: id, seq: event.seq }, ({ duration: _, ...row }) => {
       touched.rows.add(id)
-      return { ...row, state: 'live', run: event.run } as Row
+      const live = { ...row, state: 'live', run: event.run } as Row
+      return live.kind === 'steer' ? { ...live, steer: { id: live.steer.id, state: 'accepted' } } : live
     })
   }
 }

@@ -69,7 +69,7 @@ export interface ToolHead {
   exit?: number
 }
 
-/** `accepted`: durable with us, and it ends in exactly one of the two others (spec/log.md §3). */
+/** `accepted`: durable with us, and it ends in exactly one of the two others (spec/log.md §3). What our restart gave back to the draft is accepted again when the agent lived on and has it. */
 export interface SteerHead {
   id: string
   state: 'accepted' | 'delivered' | 'returned'

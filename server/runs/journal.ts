@@ -151,10 +151,11 @@ export class Journal {
     this.#rows.push([this.#rows.open({ kind: 'notice', state: 'done', notice }).draft])
   }
 
-  /** Goes on in rows that the run before left and `run.started` reopened, in display order. `said`: answers of the turn in the rows before them. */
+  /** Goes on in rows that the run before left and `run.started` reopened, in display order; words are the run's own. `said`: answers of the turn in the rows before them. */
   resume(rows: readonly Row[], said = ''): void {
     this.#text.recall(said)
     for (const row of rows) {
+      if (row.kind === 'steer') continue
       const live = this.#rows.reopen(row)
       if (row.kind === 'tool') this.#tools.resume(live)
       else if (row.kind === 'plan') this.#plan.resume(live)

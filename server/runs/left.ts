@@ -13,12 +13,17 @@ export function leftRun({ tail }: SessionState, foreign: string): Run | null {
   return run.outcome === 'cancelled' || (run.outcome === 'interrupted' && run.problem?.code === 'server_restarted') ? run : null
 }
 
-/** The session as that restart found it, as far as is known: the settlement closed tools as unknown, and the plan, only because the run had ended. */
+/**
+ * The session as that restart found it, as far as is known: the settlement closed tools as unknown, and the plan, only because the run had ended, and gave words back.
+ * A word that the agent had refused went the same way; the agent does not name it.
+ */
 export function asItWas(state: SessionState, run: Run): SessionState {
-  const rows = new Map([...state.tail.rows].map(([id, row]): [string, Row] => [id, wasLive(row, run) ? { ...row, state: 'live' } : row]))
+  const rows = new Map([...state.tail.rows].map(([id, row]): [string, Row] => [id, row.run === run.id ? beforeEnd(row) : row]))
   return { ...state, tail: { ...state.tail, rows } }
 }
 
-function wasLive(row: Row, run: Run): boolean {
-  return row.run === run.id && (row.kind === 'plan' || (row.kind === 'tool' && row.state === 'unknown'))
+function beforeEnd(row: Row): Row {
+  if (row.kind === 'plan' || (row.kind === 'tool' && row.state === 'unknown')) return { ...row, state: 'live' }
+  if (row.kind === 'steer' && row.steer.to === 'draft') return { ...row, state: 'live', steer: { id: row.steer.id, state: 'accepted' } }
+  return row
 }

@@ -20,10 +20,14 @@ export function survivorOf(state: SessionState, run: Run, agentOf: (head: Sessio
   }
 }
 
-/** What the agent is asked with: its own ids, and the questions that it asked us. */
+/** What the agent is asked with: its own ids, the questions that it asked us, and the words that it may have. */
 export function bindingOf({ state, run }: Survivor): Binding {
   const { foreign, counters } = run.bound!
-  return { turn: run.turn, run: run.id, foreign, ...(counters ? { counters } : {}), questions: state.beside.map((each) => each.foreign), shown: rowsShown(state.tail, run.turn) }
+  const steers = [...state.tail.rows.values()].flatMap((row) => (row.run === run.id && row.kind === 'steer' && row.steer.state === 'accepted' ? [row.steer.id] : []))
+  return {
+    turn: run.turn, run: run.id, foreign, ...(counters ? { counters } : {}), questions: state.beside.map((each) => each.foreign), ...(steers.length ? { steers } : {}),
+    shown: rowsShown(state.tail, run.turn),
+  }
 }
 
 /** Texts and steps of a turn as people have seen them, over all its runs. */
@@ -61,7 +65,7 @@ async function closed(session: AgentSession, timers: Timers, deadline: number): 
 
 /** What the next run of the turn takes up from the one that our restart has settled. */
 export interface TakenUp {
-  /** Rows that live again, in order: running tools, the plan, the text that goes on. */
+  /** Rows that live again, in order: running tools, the plan, words that are with the agent or that it has used, the text that goes on. */
   reopens: Row[]
   /** What the agent's message means for the text: it goes on in the reopened row, or is said anew; null: nothing is to be said. */
   text: { how: 'goes_on' | 'anew'; words: string } | null
@@ -77,7 +81,9 @@ export function takenUp(before: SessionState['tail'], run: Run, found: Exclude<R
   // Also what an earlier run of the turn showed: this may not be the first restart.
   const rows = before.order.map((id) => before.rows.get(id)!).filter((row) => row.turn === run.turn)
   const calls = new Set(found.state === 'running' ? found.open : found.closed.map(({ call }) => call))
-  const alive = rows.filter((row) => row.state === 'live' && (row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call))))
+  const words = new Set(found.state === 'running' ? found.taken : found.used)
+  const lives = (row: Row): boolean => row.kind === 'plan' || (row.kind === 'tool' && calls.has(row.tool.call)) || (row.kind === 'steer' && words.has(row.steer.id))
+  const alive = rows.filter((row) => row.state === 'live' && lives(row))
   const answers = rows.filter((row) => row.kind === 'answer')
   const last = answers.at(-1)
   const text = goingOn(rows, answers, wellFormed(found.message ?? ''))

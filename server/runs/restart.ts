@@ -129,12 +129,16 @@ export class Restart {
     ], now)
     core.line = line
     run.journal.resume(reopens, said)
+    run.steers.resume(reopens)
     if (text?.how === 'goes_on') run.journal.superseded(text.words)
     else if (text) run.journal.take({ type: 'text', delta: text.words })
     if (found.state === 'running') run.take(found.session)
     line.attach(run)
     void run.drive(async () => {
-      if (found.state === 'ended') for (const tool of found.closed) run.journal.take({ type: 'tool.closed', ...tool })
+      if (found.state === 'ended') {
+        for (const steer of found.used ?? []) void run.sink({ type: 'steer.delivered', steer, evidence: 'seen' })
+        for (const tool of found.closed) run.journal.take({ type: 'tool.closed', ...tool })
+      }
       return found.end
     })
   }

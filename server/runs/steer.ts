@@ -2,6 +2,7 @@ import type { AgentSession, Delivery } from '../agents/port'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import type { QueueItem } from '../contract/queue'
+import type { Row } from '../contract/rows'
 import type { AgentKind, RunOutcome } from '../contract/session'
 import { StoreRefusal } from '../store/port'
 import type { Entry, Ledger } from './ledger'
@@ -41,6 +42,11 @@ export class Steers {
       { type: 'row.opened', row, ...this.p.ledger.place(), turn: this.p.turn, run: this.p.run, kind: 'steer', text },
       { type: 'steer.accepted', steer, row, run: this.p.run },
     ]
+  }
+
+  /** Words of the run before that `run.started` made live again: they are with the agent. */
+  resume(rows: readonly Row[]): void {
+    for (const row of rows) if (row.kind === 'steer') this.#words.set(row.steer.id, { row: row.id, text: row.text, openedAt: this.p.monotonic(), state: 'accepted' })
   }
 
   /** Its append did not take place. */

@@ -189,6 +189,9 @@ export function Composer(props: ComposerProps) {
         type(text().trim() === '' ? value : `${text()}\n\n${value}`)
         box.focus()
       },
+      take: (value) => {
+        if (text() === value && props.drafts.unsure(props.chat, value) === undefined) type('')
+      },
       openModels: () => setModels(true),
     })
     const keep = () => props.drafts.flush()

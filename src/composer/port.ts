@@ -10,6 +10,8 @@ export interface ComposerHandle {
   put: (text: string) => void
   /** Puts text below what is typed: words that were given back, a changed message that had gone meanwhile. */
   give: (text: string) => void
+  /** Takes text out of the box again, if nothing but it stands there, and it has not been sent from there. */
+  take: (text: string) => void
   openModels: () => void
 }
 

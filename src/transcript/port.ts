@@ -32,6 +32,8 @@ export interface TranscriptActions {
   newChat: () => void
   /** Words that were given back go below what stands in the message box. */
   putBack: (text: string) => void
+  /** Words that were put back are with the agent again: they leave the message box, if nothing but them stands in it. */
+  takeBack: (text: string) => void
   /** Puts text on the clipboard; resolves to false when the browser refused. */
   copy: (text: string) => Promise<boolean>
 }

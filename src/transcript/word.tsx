@@ -6,7 +6,7 @@ import { Icon } from '../ui/icon'
 import type { RowCell } from './model'
 import { useSurroundings } from './surroundings'
 
-/** A word into the running turn, where it was said, and what became of it (spec/log.md §3): it is with the agent, was seen, or was given back. */
+/** A word into the running turn, where it was said, and what became of it (spec/log.md §3): it is with the agent, was seen, or was given back. What was given back by a restart may be with the agent again. */
 export function Word(props: { cell: RowCell }) {
   const { actions, announce, choices } = useSurroundings()
   const row = () => props.cell.row() as SteerRow
@@ -24,6 +24,12 @@ export function Word(props: { cell: RowCell }) {
   createEffect(on(() => steer().state, (now, before) => {
     if (before !== undefined && now !== before) announce(now === 'returned' ? `${t('word.returned')}. ${state()}` : state(), 'polite')
   }))
+  // It is on its way again: a second copy in the message box would be said twice.
+  createEffect(() => {
+    if (steer().state === 'returned' || !choices.delete(key())) return
+    setBack(false)
+    actions.takeBack(row().text)
+  })
   return (
     <div class="tx-word" classList={{ 'tx-live': steer().state === 'accepted' }} data-row={props.cell.id} role="group" aria-label={t('word.said', { text: row().text.slice(0, 120) })}>
       <Icon name="corner-down-right" size="s" class="flip" />

@@ -318,7 +318,7 @@ class Machine {
       if (row.kind === 'steer') this.#steered(row, run, outcome === 'completed' ? 'queue' : 'draft')
       else this.#drafts.push({ type: 'row.closed', row: row.row, run, state: row.kind === 'tool' && outcome !== 'completed' ? 'unknown' : 'done', duration: b })
     }
-    turn.left = live.filter(({ kind }) => kind !== 'steer' && kind !== 'question')
+    turn.left = live.filter(({ kind }) => kind !== 'question' && (kind !== 'steer' || outcome !== 'completed'))
     const finalRow = [...turn.answers].pop()
     this.#drafts.push({
       type: 'run.settled', run, turn: turn.id, outcome, timings: { total: b * 10, firstToken: b }, ...(b % 2 ? { usage: { input: b, output: b + 1 } } : {}),

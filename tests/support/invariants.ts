@@ -55,6 +55,7 @@ function checkRow(value: Transcript, row: Row, wrong: string[]): void {
   if (question && (question.row !== row.id || !turn.runs.some((run) => run.id === question.run) || (question.state === 'open' && question.run !== row.run))) wrong.push(`question ${question.id} is misplaced`)
   if (row.kind === 'question' && [row.approval, row.clarify, row.secret].filter((asked) => asked).length > 1) wrong.push(`row ${row.id} asks two things`)
   if (row.kind === 'steer' && (row.state === 'live') !== (row.steer.state === 'accepted')) wrong.push(`steer ${row.steer.id} is ${row.steer.state} in a row that is ${row.state}`)
+  if (row.kind === 'steer' && row.state !== 'live' && row.state !== (row.steer.state === 'delivered' ? 'done' : 'cancelled')) wrong.push(`steer ${row.steer.id} is ${row.steer.state} and ${row.state}`)
   if (row.state === 'live') {
     const run = lastRun(turn)
     if (!run || run.id !== row.run || run.state === 'settled') wrong.push(`row ${row.id} is live and its run is not`)

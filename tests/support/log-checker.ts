@@ -2,7 +2,8 @@ import type { Event } from '../../server/contract/events'
 
 /**
  * What must hold of a log, whatever its values (spec/log.md §3, §7; settlement.md §1.6): one terminal outcome of a run and nothing of it afterwards, each question answered
- * at most once and only while it is open, each steer ended once, each waiting message gone once and never back, what is given back to the queue standing in it, what is
+ * at most once and only while it is open, each steer ended once, unless it was in the
+ * draft and a re-attached run has it again, each waiting message gone once and never back, what is given back to the queue standing in it, what is
  * taken from it admitted in the same append. Takes the appends of one session in order; O(what they say). Throws in words.
  */
 export class LogChecker {
@@ -12,7 +13,9 @@ export class LogChecker {
   #over = new Set<string>()
   #generation = 0
   #questions = new Map<string, 'open' | 'answered' | 'retired'>()
-  #steers = new Set<string>()
+  #words = new Set<string>()
+  /** By the row that shows it. */
+  #steers = new Map<string, { steer: string; state: 'accepted' | 'delivered' | 'draft' | 'queue' }>()
   #items = new Map<string, 'waits' | 'gone'>()
   #rows = new Set<string>()
 
@@ -33,6 +36,13 @@ export class LogChecker {
         if (run || this.#over.has(event.run) || event.generation <= this.#generation) throw new Error('a run started beside another, again, or with an old generation')
         this.#generation = event.generation
         this.#run = { id: event.run, questions: new Set(), steers: new Set(), rows: new Set(event.reopens) }
+        for (const row of event.reopens ?? []) {
+          const word = this.#steers.get(row)
+          if (!word) continue
+          if (event.cause !== 'reattached' || word.state !== 'draft') throw new Error(`steer ${word.steer} was ${word.state} and is with a run that was ${event.cause} again`)
+          word.state = 'accepted'
+          this.#run.steers.add(word.steer)
+        }
         return
       }
       case 'row.opened': {
@@ -54,13 +64,17 @@ export class LogChecker {
       case 'clarify.retired': return this.#ended(event.clarify, 'retired')
       case 'secret.retired': return this.#ended(event.secret, 'retired')
       case 'steer.accepted': {
-        this.#once(this.#steers, event.steer, type)
+        this.#once(this.#words, event.steer, type)
+        if (this.#steers.has(event.row)) throw new Error(`${type} twice for row ${event.row}`)
+        this.#steers.set(event.row, { steer: event.steer, state: 'accepted' })
         run!.steers.add(event.steer)
         return
       }
       case 'steer.delivered':
       case 'steer.returned': {
-        if (!run!.steers.delete(event.steer)) throw new Error(`steer ${event.steer} ended without having been accepted, or twice`)
+        const word = this.#steers.get(event.row)
+        if (!run!.steers.delete(event.steer) || word?.steer !== event.steer) throw new Error(`steer ${event.steer} ended without having been accepted, or twice`)
+        word.state = type === 'steer.delivered' ? 'delivered' : event.to
         if (type === 'steer.returned' && event.to === 'queue' && !append.some((other) => other.type === 'queue.added' && other.item === event.item)) throw new Error('a steer went back to a queue where it is not')
         return
       }

@@ -77,10 +77,10 @@ export class Puppet implements Agent {
   }
 
   /** For `onReattach`: the turn of that binding still runs, in the hands of the test as `turn`. */
-  runOn(opening: Opening, binding: Binding, sink: Sink, has: { message: string | null; open?: string[] }): Reattached {
+  runOn(opening: Opening, binding: Binding, sink: Sink, has: { message: string | null; open?: string[]; taken?: string[] }): Reattached {
     const { session, begin } = this.#session(opening, sink)
     const end = begin({ turn: binding.turn, run: binding.run, text: '', model: opening.model, retry: false })
-    return { state: 'running', session, end, message: has.message, open: has.open ?? [] }
+    return { state: 'running', session, end, message: has.message, open: has.open ?? [], ...(has.taken ? { taken: has.taken } : {}) }
   }
 
   async end(): Promise<void> {

@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net'
-import type { AgentEvent, AgentSession, Delivery, Shown, TurnEnd, TurnInput } from '../../port'
+import type { AgentEvent, AgentSession, Delivery, TurnEnd, TurnInput } from '../../port'
 import { writeLine } from './frames'
-import type { Command, Report } from './frames'
+import type { Command, Greeting, Report } from './frames'
 import { Past } from './past'
 import { Tracker } from './tracker'
 
 /** A turn of the detached agent, until a server has heard its end. */
 interface HeldTurn { foreign: string; tracker: Tracker; past: Past; end: TurnEnd | null }
+
+type Asked = Omit<Extract<Greeting, { do: 'reattach' }>, 'do' | 'session'>
 
 /**
  * One chat inside the detached agent: the scripted session, and what of its turn a server must be told again. It plays on while no server listens.
@@ -39,21 +41,27 @@ export class HeldChat {
   }
 
   /**
-   * A server comes back for a turn. What it has not shown is told now, where that can be told; its open questions are asked again. An open secret is not: what is
-   * typed for it could reach another question's waiter, so it counts as not given (spec/log.md §9).
+   * A server comes back for a turn. What it has not shown is told now, where that can be told; its open questions are asked again, and of the
+   * words that it may have (`steers`) it says which it has and which it has used. An open secret is not asked: what is typed for it could reach another question's
+   * waiter, so it counts as not given (spec/log.md §9).
    */
-  takeUp(foreign: string, shown: Shown[] | undefined, socket: Socket): void {
+  takeUp({ foreign, shown, steers = [] }: Asked, socket: Socket): void {
     const turn = this.turn
     if (!turn || turn.foreign !== foreign) return void writeLine(socket, { found: { state: 'gone' } })
     const { message, open, closed, questions } = turn.tracker
+    const words = turn.tracker.words(steers)
+    const used = words.used.map(({ steer }) => steer)
     const missed = shown ? turn.past.missed(shown) : null
     if (turn.end && !missed) {
-      void writeLine(socket, { found: { state: 'ended', end: turn.end, message, closed } })
+      void writeLine(socket, { found: { state: 'ended', end: turn.end, message, closed, used } })
       this.turn = null
       return
     }
-    void writeLine(socket, { found: { state: 'running', ...(missed ? { message: missed.message, open: missed.open } : { message, open: open.map((tool) => tool.call) }) } })
+    // What it has not used by its end is with the person.
+    const taken = turn.end ? used : words.taken
+    void writeLine(socket, { found: { state: 'running', taken, ...(missed ? { message: missed.message, open: missed.open } : { message, open: open.map((tool) => tool.call) }) } })
     this.attach(socket)
+    for (const event of words.used) void this.#report({ event })
     // Else at least the tools that began while no server listened; one that is known is not opened twice.
     for (const event of missed?.events ?? open) void this.#report({ event })
     for (const event of questions) {
@@ -68,13 +76,15 @@ export class HeldChat {
       case 'turn':
         return this.#play(command.input)
       case 'decide':
-        return this.#answer(command.id, command.question, () => this.#session.decide(command.question, command.text))
+        return this.#answer(command.id, () => this.#session.decide(command.question, command.text), answered(command.question))
       case 'answer':
-        return this.#answer(command.id, command.question, () => this.#session.answer!(command.question, command.text))
+        return this.#answer(command.id, () => this.#session.answer!(command.question, command.text), answered(command.question))
       case 'give':
-        return this.#answer(command.id, command.question, () => this.#session.give!(command.question, command.value))
+        return this.#answer(command.id, () => this.#session.give!(command.question, command.value), answered(command.question))
       case 'steer':
-        return this.#answer(command.id, null, () => this.#session.steer!(command.steer, command.text))
+        return this.#answer(command.id, () => this.#session.steer!(command.steer, command.text), ({ state }, { tracker }) => {
+          if (state === 'delivered') tracker.took(command.steer)
+        })
       case 'stop':
         return this.#session.stop(command.reason)
       case 'close':
@@ -99,10 +109,11 @@ export class HeldChat {
     void this.#report({ end })
   }
 
-  async #answer(id: number, question: string | null, give: () => Promise<Delivery>): Promise<void> {
+  async #answer(id: number, give: () => Promise<Delivery>, keep: (delivery: Delivery, turn: HeldTurn) => void): Promise<void> {
+    const { turn } = this
     try {
       const delivery = await give()
-      if (question !== null && (delivery.state === 'delivered' || delivery.code === 'question_gone')) this.turn?.tracker.answered(question)
+      if (turn) keep(delivery, turn)
       void this.#report({ re: id, delivery })
     } catch (error) {
       void this.#report({ re: id, threw: error instanceof Error ? error.message : String(error) })
@@ -122,5 +133,12 @@ export class HeldChat {
 
   #report(report: Report): void | Promise<void> {
     if (this.#server) return writeLine(this.#server, report)
+  }
+}
+
+/** It waits no more for an answer to this one. */
+function answered(question: string) {
+  return (delivery: Delivery, { tracker }: HeldTurn): void => {
+    if (delivery.state === 'delivered' || delivery.code === 'question_gone') tracker.answered(question)
   }
 }

@@ -103,7 +103,7 @@ export function makeDetached(parts: DetachedParts): Detached {
     },
     async reattach(opening, binding, sink) {
       const record = await found()
-      const socket = record && (await greet(record, { do: 'reattach', session: opening.session, foreign: binding.foreign, ...(binding.shown ? { shown: binding.shown } : {}) }).catch(() => null))
+      const socket = record && (await greet(record, { do: 'reattach', session: opening.session, foreign: binding.foreign, ...(binding.shown ? { shown: binding.shown } : {}), ...(binding.steers ? { steers: binding.steers } : {}) }).catch(() => null))
       if (!socket) return { state: 'gone' }
       const line = new Line(socket, sink)
       const first = await line.first()

@@ -9,7 +9,7 @@ export type Hello = Greeting & { token: string }
 export type Greeting =
   | { do: 'open'; session: string; cwd: string; echoes?: boolean }
   /** After a restart of the server: the turn of that foreign id. */
-  | { do: 'reattach'; session: string; foreign: string; shown?: Shown[] }
+  | { do: 'reattach'; session: string; foreign: string; shown?: Shown[]; steers?: string[] }
   /** A server is there: turns that it does not take up soon are nobody's. */
   | { do: 'adopt' }
   /** The server ends: the agent ends too, if nothing plays. */
@@ -28,8 +28,8 @@ export type Command =
 
 /** What a turn looks like to a server that takes it up again. */
 export type Found =
-  | { state: 'running'; message: string | null; open: string[] }
-  | { state: 'ended'; end: TurnEnd; message: string; closed: ClosedCall[] }
+  | { state: 'running'; message: string | null; open: string[]; taken: string[] }
+  | { state: 'ended'; end: TurnEnd; message: string; closed: ClosedCall[]; used: string[] }
   | { state: 'gone' }
 export interface ClosedCall { call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result?: string }
 

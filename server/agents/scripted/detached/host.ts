@@ -71,7 +71,7 @@ export async function hostScripted({ folder, timers, table, scale, exit }: HostP
           void writeLine(socket, { found: { state: 'gone' } })
           return null
         }
-        chat.takeUp(hello.foreign, hello.shown, socket)
+        chat.takeUp(hello, socket)
         return obedient(hello.session, chat)
       }
       case 'adopt':

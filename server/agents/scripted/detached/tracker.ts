@@ -1,11 +1,12 @@
 import type { AgentEvent } from '../../port'
 import type { ClosedCall } from './frames'
 
+type Used = Extract<AgentEvent, { type: 'steer.delivered' }>
 type Raised = Extract<AgentEvent, { type: 'question.raised' | 'clarify.raised' | 'secret.raised' }>
 
 /**
  * What a turn has said so far, as a server needs it that comes back (spec/log.md §9): the message that it is in, by the same rule by which text becomes rows, its
- * tools, and the questions that are still open. Pure.
+ * tools, the questions that are still open, and the words that it was given. Pure.
  */
 export class Tracker {
   /** Text of the message that the turn is in, or of its last one. */
@@ -13,6 +14,8 @@ export class Tracker {
   readonly closed: ClosedCall[] = []
   #calls = new Map<string, Extract<AgentEvent, { type: 'tool.started' }>>()
   #questions = new Map<string, Raised>()
+  #taken = new Set<string>()
+  #used = new Map<string, Used>()
   /** The next text begins a new message. */
   #parted = true
 
@@ -56,7 +59,20 @@ export class Tracker {
         return
       case 'question.withdrawn':
         this.answered(event.question)
+        return
+      case 'steer.delivered':
+        this.#used.set(event.steer, event)
     }
+  }
+
+  /** A word that it was given and has not refused. */
+  took(steer: string): void {
+    this.#taken.add(steer)
+  }
+
+  /** What became of words: those that it has, and how those that it has used were told. */
+  words(steers: readonly string[]): { taken: string[]; used: Used[] } {
+    return { taken: steers.filter((steer) => this.#taken.has(steer) || this.#used.has(steer)), used: steers.flatMap((steer) => this.#used.get(steer) ?? []) }
   }
 
   /** It waits no more for this one. */

@@ -68,11 +68,11 @@ describe('the detached scripted agent', () => {
   }
   const open = (session = 'ses') => server({ do: 'open', session, cwd: folder })
   const opening: Opening = { profile, session: 'ses', cwd: '/w', model: null, context: async () => [] }
-  const binding = (foreign: string): Binding => ({ turn: 'trn', run: 'run', foreign, questions: [] })
+  const binding = (foreign: string, steers?: string[]): Binding => ({ turn: 'trn', run: 'run', foreign, questions: [], ...(steers ? { steers } : {}) })
   const client = () => makeDetached({ timers: systemTimers(), table, folder, main: '/does/not/exist' })
-  const back = async (foreign: string) => {
+  const back = async (foreign: string, steers?: string[]) => {
     const events: AgentEvent[] = []
-    const found = await client().reattach(opening, binding(foreign), (event) => void events.push(event))
+    const found = await client().reattach(opening, binding(foreign, steers), (event) => void events.push(event))
     return { found, events, running: found as Extract<Reattached, { state: 'running' }>, text: () => events.flatMap((event) => (event.type === 'text' ? [event.delta] : [])).join('') }
   }
 
@@ -127,7 +127,37 @@ describe('the detached scripted agent', () => {
       if (came.found.state === 'running') await came.running.session.steer!('t', 'go')
       return came.found.state === 'running' ? null : came
     })
-    expect(found).toEqual({ state: 'ended', end: { outcome: 'completed' }, message: 'The whole answer.', closed: [{ call: 'r', state: 'done', result: 'Alpha' }] })
+    expect(found).toEqual({ state: 'ended', end: { outcome: 'completed' }, message: 'The whole answer.', closed: [{ call: 'r', state: 'done', result: 'Alpha' }], used: [] })
+  })
+
+  it('says which words it has, which it used while no server was there, and uses the others as usual', async () => {
+    const first = await open()
+    first.tell({ do: 'turn', input: input('[[hear]][[steers:never]][[say:Heard. ]][[clarify:Go on? | yes]][[steers:any]][[say:Over.]]') })
+    const foreign = await first.bound()
+    first.tell({ do: 'steer', id: 1, steer: 'one', text: 'used' })
+    await until('it has heard one', () => first.text().includes('Heard.'))
+    first.tell({ do: 'steer', id: 2, steer: 'two', text: 'later' })
+    await until('it has both', () => first.reports.filter((report) => 're' in report).length === 2)
+    first.die()
+    const { found, running, events } = await back(foreign, ['one', 'two', 'lost'])
+    expect(found).toMatchObject({ state: 'running', taken: ['one', 'two'] })
+    const used = (): string[] => events.flatMap((event) => (event.type === 'steer.delivered' ? [event.steer] : []))
+    await until('it tells of the one', () => used().length > 0)
+    expect(used()[0]).toBe('one')
+    const asked = await until('it asks', () => events.find((event) => event.type === 'clarify.raised'))
+    await running.session.answer!((asked as { question: string }).question, 'yes')
+    expect(await running.end).toEqual({ outcome: 'completed' })
+    expect(used()).toEqual(['one', 'two'])
+  })
+
+  it('says which words it used in a turn that has ended; the others are with the person', async () => {
+    const first = await open()
+    first.tell({ do: 'turn', input: input('[[hear]][[steers:never]][[say:Heard. ]][[delay:0]][[say:Over.]]') })
+    const foreign = await first.bound()
+    first.tell({ do: 'steer', id: 1, steer: 'one', text: 'used' })
+    await until('it has ended', () => first.reports.some((report) => 'end' in report))
+    first.die()
+    expect((await back(foreign, ['one', 'lost'])).found).toMatchObject({ state: 'ended', used: ['one'] })
   })
 
   it('never asks for a secret again: it counts as not given', async () => {

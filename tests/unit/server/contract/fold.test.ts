@@ -188,6 +188,20 @@ describe('a run that takes up after a restart', () => {
     expect(checkInvariants(story.value)).toEqual([])
   })
 
+  test('has words again that had been given back to the draft, and none that were used or wait in the queue', () => {
+    const story = new Story().ask('t1', 'Hi').steer('r1', 's1', 'kept').steer('r2', 's2', 'used').steer('r3', 's3', 'queued')
+    story.returned('r1', 's1', 'draft').delivered('r2', 's2').returned('r3', 's3', 'queue', 'q1').settle({ outcome: 'interrupted' })
+    for (const row of ['r2', 'r3']) {
+      expect(step(fold(story.value, []), { type: 'run.started', run: 'r', turn: 't1', generation: 2, attempt: 2, cause: 'reattached', agent: { kind: 'scripted', name: '' }, model: null, reopens: [row] })).toBe('gap')
+    }
+    story.run('t1.again', 'reattached', ['r1'])
+    expect(story.value.rows.get('r1')).toMatchObject({ state: 'live', run: 't1.again' })
+    expect(story.value.rows.get('r1')).toHaveProperty('steer', { id: 's1', state: 'accepted' })
+    story.delivered('r1', 's1').settle()
+    expect(story.value.rows.get('r1')).toMatchObject({ state: 'done', steer: { state: 'delivered' } })
+    expect(checkInvariants(story.value)).toEqual([])
+  })
+
   test('opens nothing of another turn', () => {
     const story = new Story().ask('t1', 'Hi').answer('r1', 'a').close('r1').settle().ask('t2', 'Ho').settle({ outcome: 'interrupted' })
     const before = structuredClone(story.value)

@@ -300,6 +300,23 @@ describe('after our restart', () => {
       expect(value.order.map((id) => value.rows.get(id)!).filter((row) => row.kind !== 'user').map((row) => [row.kind, row.text, row.state])).toEqual([['answer', 'One ', 'done'], ['tool', '', 'done'], ['answer', 'two.', 'done']])
     })
 
+    it('the next one gives the words back to the agent that has them', async () => {
+      const { puppet, heir, session } = await left(async (old, rig, chat) => {
+        old.turn.emit({ type: 'text', delta: 'One ' })
+        for (const text of ['used', 'lost']) await rig.runs.steer(rig.profile, { session: chat, text })
+      })
+      puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: 'One ', taken: binding.steers!.slice(0, 1) })
+      await heir.runs.recover()
+      await settle()
+      expect(puppet.bindings[0]!.steers).toHaveLength(2)
+      puppet.turn.emit({ type: 'steer.delivered', steer: puppet.bindings[0]!.steers![0]!, evidence: 'seen' })
+      puppet.turn.end({ outcome: 'completed' })
+      await settle()
+      const value = await heir.transcript(session)
+      expect(checkInvariants(value)).toEqual([])
+      expect([...value.rows.values()].filter((row) => row.kind === 'steer').map((row) => [row.text, row.steer.state])).toEqual([['used', 'delivered'], ['lost', 'returned']])
+    })
+
     it('the next one leaves it alone where the agent holds another turn, or the chat has gone on', async () => {
       const other = await left((old) => old.turn.emit({ type: 'text', delta: 'One ' }), 'agent-run-2')
       await other.heir.runs.recover()
@@ -325,6 +342,75 @@ describe('after our restart', () => {
       expect(puppet.turn.stops).toEqual(['person'])
       expect(await heir.lastRun(session)).toMatchObject({ attempt: 1, outcome: 'cancelled' })
       await heir.until(async () => (await codeOf(heir.send(session, 'x'))) === 'none')
+    })
+  })
+
+  describe('with a word into the turn', () => {
+    const steered = () => survived(async (old, rig, session) => {
+      old.turn.emit({ type: 'text', delta: 'Half' })
+      await settle()
+      for (const text of ['used', 'kept', 'lost']) await rig.runs.steer(rig.profile, { session, text })
+    })
+    const wordsOf = async ({ shown }: Awaited<ReturnType<typeof steered>>) => (await shown()).filter(([kind]) => kind === 'steer')
+    const ends = async ({ events, session }: Awaited<ReturnType<typeof steered>>) =>
+      (await events(session)).flatMap((event) => (event.type === 'steer.delivered' ? ['delivered'] : event.type === 'steer.returned' ? [event.to] : []))
+
+    it('those that the agent has are with it again: used ones are told, and what it does not use goes to the queue after it completed', async () => {
+      const rig = await steered()
+      const { puppet, recover, runs, profile, session } = rig
+      puppet.onReattach = async (opening, binding, sink) => {
+        const [used, kept] = binding.steers!
+        const found = puppet.runOn(opening, binding, sink, { message: 'Half', taken: [used!, kept!] })
+        puppet.turn.emit({ type: 'steer.delivered', steer: used!, evidence: 'seen' })
+        return found
+      }
+      await recover()
+      expect(puppet.bindings[0]!.steers).toHaveLength(3)
+      expect(await wordsOf(rig)).toEqual([['steer', 'used', 'done'], ['steer', 'kept', 'live'], ['steer', 'lost', 'cancelled']])
+      // Nothing is said twice to the agent.
+      expect(puppet.turn.steers).toEqual([])
+      puppet.onReattach = async () => ({ state: 'gone' })
+      puppet.turn.end({ outcome: 'completed' })
+      await settle()
+      expect(await wordsOf(rig)).toEqual([['steer', 'used', 'done'], ['steer', 'kept', 'cancelled'], ['steer', 'lost', 'cancelled']])
+      expect(await ends(rig)).toEqual(['draft', 'draft', 'draft', 'delivered', 'queue'])
+      // It is sent, because the run completed.
+      expect(puppet.turn.input.text).toBe('kept')
+      expect((await runs.queue(profile, session)).queue.items).toEqual([])
+    })
+
+    it('one that was with it again is delivered later like any other, or goes back to the draft', async () => {
+      for (const end of ['used', 'failed'] as const) {
+        const rig = await steered()
+        const { puppet, recover } = rig
+        puppet.onReattach = async (opening, binding, sink) => puppet.runOn(opening, binding, sink, { message: 'Half', taken: [binding.steers![1]!] })
+        await recover()
+        if (end === 'used') puppet.turn.emit({ type: 'steer.delivered', steer: puppet.bindings[0]!.steers![1]!, evidence: 'inferred' })
+        puppet.turn.end({ outcome: end === 'used' ? 'completed' : 'failed' })
+        await settle()
+        expect(await wordsOf(rig)).toEqual([['steer', 'used', 'cancelled'], ['steer', 'kept', end === 'used' ? 'done' : 'cancelled'], ['steer', 'lost', 'cancelled']])
+        expect(await ends(rig)).toEqual(['draft', 'draft', 'draft', end === 'used' ? 'delivered' : 'draft'])
+      }
+    })
+
+    it('of a turn that ended without us those that it used are delivered, and the others stay with the person', async () => {
+      const rig = await steered()
+      rig.puppet.onReattach = async (_, { steers }) => ({ state: 'ended', end: { outcome: 'completed' }, message: 'Half', closed: [], used: [steers![0]!, 'str_of_nobody'] })
+      await rig.recover()
+      expect(await wordsOf(rig)).toEqual([['steer', 'used', 'done'], ['steer', 'kept', 'cancelled'], ['steer', 'lost', 'cancelled']])
+      expect(await ends(rig)).toEqual(['draft', 'draft', 'draft', 'delivered'])
+      expect((await rig.runs.queue(rig.profile, rig.session)).queue.items).toEqual([])
+    })
+
+    it('that was used or refused before the restart is not asked about', async () => {
+      const { recover, puppet } = await survived(async (old, rig, session) => {
+        await rig.runs.steer(rig.profile, { session, text: 'used' })
+        old.turn.emit({ type: 'steer.delivered', steer: old.turn.steers[0]!.steer, evidence: 'seen' })
+        old.onSteer = async () => ({ state: 'refused', code: 'unsupported' })
+        await rig.runs.steer(rig.profile, { session, text: 'refused' })
+      })
+      await recover()
+      expect(puppet.bindings[0]!.steers).toBeUndefined()
     })
   })
 

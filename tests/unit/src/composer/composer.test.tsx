@@ -316,6 +316,26 @@ describe('the message box', () => {
     expect(it.box.value).toBe('elsewhere')
   })
 
+  test('words that were given back leave the box again only as long as nothing but them stands in it, and they were not sent from there', async () => {
+    const it = show()
+    await settle()
+    it.handle.give('given back')
+    it.handle.take('something else')
+    expect(it.box.value).toBe('given back')
+    it.handle.take('given back')
+    expect([it.box.value, it.drafts.peek('ses_1')!.text]).toEqual(['', ''])
+    it.handle.give('given back')
+    it.type('given back, and more')
+    it.handle.take('given back')
+    expect(it.box.value).toBe('given back, and more')
+    it.type('given back')
+    it.enter()
+    it.sent[0]!.fail(new TypeError('the network'))
+    await settle()
+    it.handle.take('given back')
+    expect(it.box.value).toBe('given back')
+  })
+
   test('case 76: a question card holds the box; its draft is kept and back afterwards', async () => {
     const it = show()
     await settle()

@@ -83,6 +83,7 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
           openSettings: () => result.said.push('settings'),
           newChat: () => result.said.push('new chat'),
           putBack: (text) => result.said.push(`put back: ${text}`),
+          takeBack: (text) => result.said.push(`take back: ${text}`),
           retry: async (turn) => {
             result.retried.push(turn)
             await options.retry?.(turn)

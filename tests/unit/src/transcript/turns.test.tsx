@@ -334,6 +334,24 @@ test('a word into the turn stands where it was said, and says what became of it;
   expect([...on.root.querySelectorAll('.tx-md, .tx-word .tx-said')].map((node) => node.textContent!.trim())).toEqual(['One', 'Be quick', 'Two', 'And careful'])
 })
 
+test('words that a restart gave back and that are with the agent again leave the message box, where they had been put into it', async () => {
+  on = await stage((story) => {
+    story.ask('t1', 'Go').answer('a', 'One').close('a').steer('w1', 'w1.steer', 'Be quick').steer('w2', 'w2.steer', 'And careful')
+    story.returned('w1', 'w1.steer', 'draft').returned('w2', 'w2.steer', 'draft').settle({ outcome: 'interrupted', problem: { code: 'server_restarted' } })
+  })
+  await shown('.tx-word button')
+  await press('.tx-word button')
+  on.story.run('t1.again', 'reattached', ['w1', 'w2'])
+  await on.show()
+  expect(text('.tx-word .meta')).toEqual(Array(2).fill('With the agent, which sees this at its next step'))
+  expect(on.root.querySelector('.tx-word button')).toBeNull()
+  expect(on.said.filter((words) => words.startsWith('take back'))).toEqual(['take back: Be quick'])
+  on.story.delivered('w1', 'w1.steer').returned('w2', 'w2.steer', 'draft')
+  await on.show()
+  // Given back once more, they can be put back once more.
+  expect(text('.tx-word button')).toEqual(['Put into the message box'])
+})
+
 test('a plan is one line among the steps, ticked off in place, and no tick of the trace', async () => {
   on = await stage((story) => {
     story.ask('t1', 'Go').tool('a').close('a').plan('p', [{ text: 'Look', state: 'done' }, { text: 'Do', state: 'active' }, { text: 'Skip', state: 'cancelled' }])

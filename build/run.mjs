@@ -54,8 +54,9 @@ const commands = {
   bench() {
     ensureInstalled()
     const chromium = ensureChromium()
+    const peers = args.includes('hermes') ? { TALARIA_TEST_HERMES: ensureHermes() } : {}
     ensureBuilt()
-    process.exit(run(node, [join(root, 'build', 'bench.mjs'), ...args], { ...process.env, CHROMIUM: chromium }))
+    process.exit(run(node, [join(root, 'build', 'bench.mjs'), ...args], { ...process.env, CHROMIUM: chromium, ...peers }))
   },
 }
 

@@ -99,12 +99,12 @@ export function reopenable(value: Transcript, { turn, reopens = [], seq }: Event
   })
 }
 
-/** They are live again and belong to the new run (spec/log.md §3, §9). */
 /** A word that was used stays used, and one that waits in the queue is sent from there. */
 function isInDraft({ steer }: SteerRow): boolean {
   return steer.state === 'returned' && steer.to === 'draft'
 }
 
+/** They are live again and belong to the new run (spec/log.md §3, §9). */
 export function reopenRows(value: Transcript, event: EventOf<'run.started'>, touched: Touched): void {
   for (const id of event.reopens ?? []) {
     changeHeld(value, { row: id, seq: event.seq }, ({ duration: _, ...row }) => {

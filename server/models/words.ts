@@ -15,10 +15,17 @@ const KEY_SHAPES = [
  */
 export function cleanWords(raw: string, secrets: readonly (string | null | undefined)[] = []): string {
   let text = looksLikeHtml(raw) ? withoutHtml(raw) : raw
-  for (const secret of secrets) if (secret && secret.length >= 4) text = text.split(secret).join('[key]')
-  for (const shape of KEY_SHAPES) text = text.replace(shape, '[key]')
+  text = withoutKeys(text, secrets)
   text = text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ').replace(/[ \t]+/g, ' ').replace(/\n\s*\n\s*/g, '\n\n').trim()
   return paired(text.length > WORDS_LIMIT ? `${text.slice(0, WORDS_LIMIT - 1)}…` : text)
+}
+
+/** Text without keys: those given, and what looks like one. */
+export function withoutKeys(raw: string, secrets: readonly (string | null | undefined)[] = []): string {
+  let text = raw
+  for (const secret of secrets) if (secret && secret.length >= 4) text = text.split(secret).join('[key]')
+  for (const shape of KEY_SHAPES) text = text.replace(shape, '[key]')
+  return text
 }
 
 /** Text without lone surrogates: they are no characters, and strict servers refuse them. */

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { expect } from 'vitest'
 import { makeScripted } from '../../server/agents/scripted'
-import { readRecord } from '../../server/agents/scripted/detached/record'
+import { readRecord } from '../../server/agents/supervise/record'
 import { systemProcesses } from '../../server/runs/processes'
 import { systemTimers } from '../../server/runs/timers'
 import { freshFolder, openTestStore } from '../support/store-thread'

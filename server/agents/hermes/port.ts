@@ -10,9 +10,16 @@ import type { Method, Params, Result } from './protocol/methods'
 export interface HermesProgram {
   /** Starts the program on first use, or adopts the one that an earlier server left. Both sockets stand when it resolves. Rejects with `HermesFault`. */
   ready(): Promise<void>
-  /** Calls one method of the closed list; parameters and result are checked against its schema. Rejects with `HermesFault`. */
+  /** Takes up the program that an earlier server left, with both sockets; false when none was left. Starts nothing. */
+  adopt(): Promise<boolean>
+  /** How long an approval waits in it before it counts as denied, ms: by the managed layer, else by the profile's configuration. */
+  approvalTimeout(): Promise<number>
+  /** Calls one method of the closed list; parameters and result are checked against its schema. Never waits for a socket: without one it rejects with `lost`, and nothing was sent. Rejects with `HermesFault`. */
   call<M extends Method>(method: M, params: Params<M>, options?: { /** ms; 30 s unless said. */ within?: number }): Promise<Result<M>>
-  /** Events of one live session, in order, from now on. A promise from the listener pauses the whole connection until it has resolved. Returns the way to end it. */
+  /**
+   * Events of one live session, in order, to one listener. What came before there was one, since the resume that answered its id was asked for, comes first. A
+   * promise from the listener pauses the owner socket until it has resolved, so it must not wait for a call that goes there. Returns the way to end it.
+   */
   listen(live: string, listener: (event: HermesEvent) => void | Promise<void>): () => void
   /** The owner socket was lost (`socket`: the program may still run, live sessions are taken up again by `session.resume`) or the program ended (`program`). Returns the way to end it. */
   onLoss(listener: (loss: 'socket' | 'program') => void): () => void
@@ -24,7 +31,7 @@ export interface HermesProgram {
   importSession(session: { title?: string; cwd?: string; messages: { role: 'user' | 'assistant'; content: string }[] }): Promise<string>
   status(): ProgramStatus
   restart(): Promise<void>
-  /** Our own end: closes the sockets; ends the program when `wholly`, else leaves it for the next server where turns still run. */
+  /** Our own end: closes the sockets, and ends the program unless turns still run in it, which the next server takes up. */
   end(): Promise<void>
 }
 

@@ -6,8 +6,8 @@ import type { AgentSession, Binding, Opening, Reattached, Sink, Timers } from '.
 import { DETACHED_FLAG, writeLine } from './frames'
 import type { Found, Greeting } from './frames'
 import { Line } from './line'
-import { isStill, readRecord } from './record'
-import type { AgentRecord, Table } from './record'
+import { isStill, readRecord } from '../../supervise/record'
+import type { ProgramRecord, Table } from '../../supervise/record'
 
 export interface DetachedParts {
   timers: Timers
@@ -38,9 +38,9 @@ const LEAVE = 3_000
 /** Speaks to the detached agent of a folder; starts it when a chat opens and none is there. A record that an earlier server left is adopted at once. */
 export function makeDetached(parts: DetachedParts): Detached {
   const { timers, table, folder } = parts
-  let starting: Promise<AgentRecord> | null = null
+  let starting: Promise<ProgramRecord> | null = null
 
-  const greet = async (record: AgentRecord, hello: Greeting): Promise<Socket> => {
+  const greet = async (record: ProgramRecord, hello: Greeting): Promise<Socket> => {
     const socket = connect({ port: record.port, host: '127.0.0.1', noDelay: true })
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve)
@@ -50,11 +50,11 @@ export function makeDetached(parts: DetachedParts): Detached {
     void writeLine(socket, { ...hello, token: record.token })
     return socket
   }
-  const found = async (): Promise<AgentRecord | null> => {
+  const found = async (): Promise<ProgramRecord | null> => {
     const record = await readRecord(folder)
     return record && (await isStill(record, table)) !== 'no' ? record : null
   }
-  const start = async (): Promise<AgentRecord> => {
+  const start = async (): Promise<ProgramRecord> => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const child = spawn(process.execPath, [parts.main, DETACHED_FLAG, folder, String(parts.scale ?? 1)], {
       cwd: folder, detached: true, stdio: 'ignore', env: { PATH: process.env.PATH ?? '', ...(process.env.HOME === undefined ? {} : { HOME: process.env.HOME }) },

@@ -9,8 +9,8 @@ import { scriptedSession } from '../session'
 import { HeldChat } from './chat'
 import { readLines, writeLine } from './frames'
 import type { Command, Hello } from './frames'
-import { readRecord, writeRecord } from './record'
-import type { Table } from './record'
+import { readRecord, writeRecord } from '../../supervise/record'
+import type { Table } from '../../supervise/record'
 
 export interface HostParts {
   /** Where its record lies; when that is gone or another's, it ends. */

@@ -10,8 +10,8 @@ import { makeDetached } from '../../../../server/agents/scripted/detached/client
 import { readLines, writeLine } from '../../../../server/agents/scripted/detached/frames'
 import type { Command, Hello, Report } from '../../../../server/agents/scripted/detached/frames'
 import { hostScripted } from '../../../../server/agents/scripted/detached/host'
-import { readRecord, writeRecord } from '../../../../server/agents/scripted/detached/record'
-import type { AgentRecord } from '../../../../server/agents/scripted/detached/record'
+import { readRecord, writeRecord } from '../../../../server/agents/supervise/record'
+import type { ProgramRecord } from '../../../../server/agents/supervise/record'
 import { Past } from '../../../../server/agents/scripted/detached/past'
 import { Tracker } from '../../../../server/agents/scripted/detached/tracker'
 import { systemTimers } from '../../../../server/runs/timers'
@@ -34,7 +34,7 @@ describe('the detached scripted agent', () => {
   let folder: string
   let clock: FakeTimers
   let ended: number
-  let record: AgentRecord
+  let record: ProgramRecord
   const sockets: Socket[] = []
 
   beforeEach(async () => {

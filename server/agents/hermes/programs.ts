@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { makeCaller } from '../../models/http'
+import type { ProfileContext } from '../../profiles/context'
+import { parseConfig } from '../../profiles/config-file'
+import { readProfileFile } from '../../profiles/read-file'
+import type { Timers } from '../port'
+import type { ProgramFacts } from '../supervise/facts'
+import { plainEnvironment } from './environment'
+import { findPrograms } from './find'
+import { HERMES_TIMEOUT, SYSTEM_LAYER, timeoutOf, writeLayer } from './managed'
+import { HermesFault } from './port'
+import type { HermesProgram } from './port'
+import { Program } from './program'
+import { HermesRest } from './rest'
+import { isBelow, OLDEST, TESTED, Versions } from './version'
+
+export interface HermesProgramsParts {
+  timers: Timers
+  facts: ProgramFacts
+  /** In the state folder, ours alone. */
+  folder: string
+  /** The server's own environment. */
+  env: Readonly<Record<string, string | undefined>>
+  homedir: string
+  /** False: Hermes is started without a managed layer of ours. */
+  managed: boolean
+  /** ms; 30 min unless said. */
+  idleAfter?: number
+  report(error: unknown): void
+}
+
+/** What is there of Hermes on this machine. `path` also for one that is too old. */
+export type FoundHermes =
+  | { state: 'found'; path: string; version: string; /** Older than what is tested. */ untested: boolean }
+  | { state: 'missing'; /** Where it should have been, as the environment says. */ named?: string }
+  | { state: 'too_old'; path: string; version: string }
+
+/** The Hermes programs of this server: one a profile, found once. */
+export interface HermesPrograms {
+  find(): Promise<FoundHermes>
+  /** Always the same for one profile; nothing is started by it. */
+  of(profile: ProfileContext): HermesProgram
+  end(): Promise<void>
+}
+
+/** A program that nobody used for so long gives its memory (86–175 MB) back; ms. */
+const IDLE = 30 * 60_000
+
+export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
+  const { timers, facts, folder, env, homedir } = parts
+  const caller = makeCaller()
+  const rest = new HermesRest({ call: caller.call, timers })
+  const versions = new Versions(join(folder, 'version'), plainEnvironment(env, homedir))
+  const programs = new Map<string, Program>()
+  /** An administrator's layer, as Hermes would find it. */
+  const named = env.HERMES_MANAGED_DIR?.trim() || null
+
+  const find = async (): Promise<FoundHermes> => {
+    let old: { path: string; version: string } | null = null
+    for (const path of await findPrograms({ env, homedir })) {
+      const version = await versions.of(path)
+      if (version === null) continue
+      if (!isBelow(version, OLDEST)) return { state: 'found', path, version, untested: isBelow(version, TESTED) }
+      old ??= { path, version }
+    }
+    const where = env.HERMES_WEBUI_AGENT_DIR?.trim()
+    return old ? { state: 'too_old', ...old } : { state: 'missing', ...(where ? { named: where } : {}) }
+  }
+
+  return {
+    find,
+    of(profile) {
+      const known = programs.get(profile.scope)
+      if (known) return known
+      // No id from elsewhere is a name of a folder (spec/agents.md §2).
+      const own = join(folder, createHash('sha256').update(profile.scope).digest('hex').slice(0, 24))
+      const ours = join(own, 'managed')
+      const root = profile.name !== 'default' && basename(dirname(profile.home)) === 'profiles' ? dirname(dirname(profile.home)) : profile.home
+      const made = new Program({
+        timers, facts, rest, folder: own, env, homedir, idleAfter: parts.idleAfter ?? IDLE, report: parts.report,
+        profile: { name: profile.name, home: profile.home, root, secrets: secretsOf(profile.env) },
+        find: async () => {
+          const found = await find()
+          if (found.state === 'found') return found
+          throw found.state === 'too_old' ? new HermesFault('too_old', `Hermes Agent ${found.version} is older than ${OLDEST.join('.')}: ${found.path}`) : new HermesFault('not_installed', 'Hermes Agent is not installed.')
+        },
+        layer: async () => {
+          const layer = parts.managed ? await writeLayer(ours, named ?? SYSTEM_LAYER).catch(() => null) : null
+          // What is in force is told by what lies there, also of a program that is adopted.
+          if (!layer) await rm(ours, { recursive: true, force: true })
+          return layer ?? named
+        },
+        approvalTimeout: async () => {
+          for (const place of [ours, named ?? SYSTEM_LAYER, profile.home]) {
+            const config = parseConfig(await readProfileFile(join(place, 'config.yaml')).catch(() => null), profile.env)
+            const found = config.state === 'read' ? timeoutOf(config.value) : undefined
+            if (found !== undefined) return found
+          }
+          return HERMES_TIMEOUT
+        },
+      })
+      programs.set(profile.scope, made)
+      return made
+    },
+    async end() {
+      await Promise.all([...programs.values()].map((program) => program.end()))
+      await caller.end()
+    },
+  }
+}
+
+/** Values of the profile's `.env` that must not be shown; by their names. */
+function secretsOf(env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(env).flatMap(([name, value]) => (/KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH/i.test(name) && value.length >= 8 ? [value] : []))
+}

@@ -1,0 +1,40 @@
+import type { Timers } from '../port'
+import type { Member, ProgramFacts } from './facts'
+
+/** ms between two looks at whether a process is gone. */
+const LOOK = 25
+
+export interface Rungs { term: number; kill: number }
+
+/**
+ * The lower end of the stop ladder (spec/agents.md §4): SIGTERM to the group, then SIGKILL to the group. What of the group outlives its leader is ended
+ * one by one, each only if it is provably the same process as before: the number of a group without its leader proves nothing. True when nothing is left.
+ */
+export async function endGroup(leader: Member, rungs: Rungs, facts: ProgramFacts, timers: Timers): Promise<boolean> {
+  const before = await facts.members(leader.pid)
+  const gone = async (): Promise<boolean> => !(await lives(leader, facts))
+  if (await lives(leader, facts)) facts.signal(-leader.pid, 'SIGTERM')
+  if (!(await until(gone, rungs.term, timers))) {
+    facts.signal(-leader.pid, 'SIGKILL')
+    await until(gone, rungs.kill, timers)
+  }
+  const left = async (): Promise<Member[]> => {
+    const living = await Promise.all(before.map((member) => lives(member, facts)))
+    return before.filter((_, index) => living[index])
+  }
+  for (const member of await left()) facts.signal(member.pid, 'SIGKILL')
+  return await until(async () => (await left()).length === 0 && (await gone()), rungs.kill, timers)
+}
+
+/** A process that has ended and was not taken note of by its parent (a zombie) lives no more. */
+async function lives({ pid, startTime }: Member, facts: ProgramFacts): Promise<boolean> {
+  return (await facts.startTime(pid)) === startTime && (await facts.command(pid)) !== null
+}
+
+async function until(what: () => Promise<boolean>, ms: number, timers: Timers): Promise<boolean> {
+  for (const end = timers.monotonic() + ms; ; ) {
+    if (await what()) return true
+    if (timers.monotonic() >= end) return false
+    await new Promise<void>((resolve) => void timers.after(LOOK, resolve))
+  }
+}

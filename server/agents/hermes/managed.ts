@@ -1,6 +1,7 @@
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseDocument } from 'yaml'
+import { isMap, parseDocument } from 'yaml'
+import type { Document } from 'yaml'
 import { replaceFile } from '../../file'
 import { makeFolder } from '../../folder'
 import { readProfileFile } from '../../profiles/read-file'
@@ -38,14 +39,18 @@ export async function writeLayer(folder: string, existing: string): Promise<stri
 async function readLayer(existing: string): Promise<string | null> {
   try {
     const text = await readProfileFile(join(existing, 'config.yaml'))
-    const document = parseDocument(text?.replace(/^\uFEFF/, '') ?? '', { version: '1.1' })
+    const document: Document = parseDocument(text?.replace(/^\uFEFF/, '') ?? '', { version: '1.1' })
     if (document.errors.length > 0) return null
     const value: unknown = document.toJS({ maxAliasCount: 100 }) ?? {}
     if (!isMapping(value)) return null
+    if (document.contents === null) document.contents = document.createNode({})
     for (const [section, key, ours] of [['approvals', 'timeout', APPROVAL_TIMEOUT], ['display', 'busy_input_mode', 'queue']] as const) {
       const given = value[section] ?? {}
       if (!isMapping(given)) return null
-      if (given[key] === undefined) document.setIn([section, key], ours)
+      if (given[key] !== undefined) continue
+      // A section made by `setIn` would be an ordered map by its tag, which Hermes does not read.
+      if (isMap(document.get(section))) document.setIn([section, key], ours)
+      else document.set(section, document.createNode({ [key]: ours }))
     }
     return document.toString({ lineWidth: 0 })
   } catch {

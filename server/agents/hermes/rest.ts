@@ -67,10 +67,11 @@ export class HermesRest {
     const messages = session.messages.map(({ role, content }, index) => ({ role, content, timestamp: now / 1000 + index / 1000 }))
     const stored = { id, source: SOURCE, started_at: now / 1000, ...(session.cwd === undefined ? {} : { cwd: session.cwd }), messages }
     const send = (title: string | undefined): Promise<Answered> => this.#ask(where, 'POST', '/api/sessions/import', LIMITS.import, { sessions: [title === undefined ? stored : { ...stored, title }] })
-    let answer = await send(session.title)
-    // A title may be used once in a store; a chat does not fail for that.
-    if (answer.status !== 200 && session.title !== undefined) answer = await send(undefined)
-    if (answer.status !== 200) throw new HermesFault('rpc', `Hermes does not take the conversation: ${JSON.stringify(answer.value).slice(0, 400)}`, answer.status)
+    // A title may be used once in a store (0.19 answers 500 then); a chat does not fail for that.
+    const answer = await send(session.title).catch((error: unknown) => {
+      if (session.title === undefined || !(error instanceof HermesFault) || error.code !== 'rpc') throw error
+      return send(undefined)
+    })
     if (importAnswer.safeParse(answer.value).data?.imported !== 1) throw garbled('an import')
     return id
   }
@@ -93,7 +94,7 @@ export class HermesRest {
       const text = await textOf(answer, limits.most)
       const value = parsed(text)
       if (answer.status === 401 || answer.status === 403) throw new HermesFault('lost', 'Hermes does not know us any more.', answer.status)
-      if (answer.status >= 500) throw new HermesFault('rpc', `Hermes could not do it (HTTP ${answer.status}).`, answer.status)
+      if (answer.status >= 400 && answer.status !== 404) throw new HermesFault('rpc', `Hermes could not do it (HTTP ${answer.status}): ${text.slice(0, 400)}`, answer.status)
       if (value === undefined) throw garbled(path)
       return { status: answer.status, value }
     } catch (error) {

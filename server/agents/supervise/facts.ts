@@ -11,8 +11,8 @@ export interface ProgramFacts extends Table {
   command(pid: number): Promise<string[] | null>
   /** Whether it runs as the account that we run as; false where it cannot be told. */
   ours(pid: number): Promise<boolean>
-  /** Living processes of a group; empty where it cannot be told. */
-  members(pgid: number): Promise<Member[]>
+  /** Living processes of its group, and all that it or they have started, in whatever group; empty where it cannot be told. */
+  family(pid: number): Promise<Member[]>
   /** Its direct children, as their arguments; empty where it cannot be told. */
   children(pid: number): Promise<string[][]>
   /** To a whole group (a negative number) or one process. False when there was none. */
@@ -28,23 +28,26 @@ export function systemFacts(platform: string = process.platform): ProgramFacts {
     const text = linux && Number.isSafeInteger(pid) && pid > 1 ? await read(pid, 'cmdline') : null
     return text ? text.replace(/\0$/, '').split('\0') : null
   }
-  /** Every process whose field of `stat`, counted from the third on, has this value. */
-  const where = async (field: number, value: number): Promise<{ pid: number; stat: string }[]> => {
-    if (!linux) return []
-    const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number)
-    const stats = await Promise.all(pids.map(async (pid) => ({ pid, stat: (await read(pid, 'stat')) ?? '' })))
-    return stats.filter(({ stat }) => fieldsOf(stat)[field] === String(value))
+  const all = async (): Promise<Row[]> => {
+    const pids = linux ? (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number) : []
+    const rows = await Promise.all(pids.map(async (pid) => rowOf(pid, await read(pid, 'stat'))))
+    return rows.filter((row) => row !== null)
   }
   return {
     bootId,
     startTime,
     command,
     ours: async (pid) => linux && Number.isSafeInteger(pid) && pid > 1 && (await stat(`/proc/${pid}`).then((info) => info.uid === process.getuid?.(), () => false)),
-    members: async (pgid) => (await where(2, pgid)).flatMap(({ pid, stat }) => {
-      const startTime = startTimeOf(stat)
-      return startTime === null || fieldsOf(stat)[0] === 'Z' ? [] : [{ pid, startTime }]
-    }),
-    children: async (pid) => (await Promise.all((await where(1, pid)).map((child) => command(child.pid)))).flatMap((found) => (found ? [found] : [])),
+    family: async (pid) => {
+      const rows = await all()
+      const found = new Set(rows.filter((row) => row.pid === pid || row.group === pid).map((row) => row.pid))
+      for (let before = -1; before !== found.size; ) {
+        before = found.size
+        for (const row of rows) if (found.has(row.parent)) found.add(row.pid)
+      }
+      return rows.filter((row) => found.has(row.pid)).map(({ pid, startTime }) => ({ pid, startTime }))
+    },
+    children: async (pid) => (await Promise.all((await all()).filter((row) => row.parent === pid).map((row) => command(row.pid)))).flatMap((found) => (found ? [found] : [])),
     signal: (pid, signal) => {
       try {
         process.kill(pid, signal)
@@ -56,7 +59,12 @@ export function systemFacts(platform: string = process.platform): ProgramFacts {
   }
 }
 
-/** The fields of `/proc/<pid>/stat` from the third on: state, parent, group, … */
-function fieldsOf(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+interface Row extends Member { parent: number; group: number }
+
+/** Null for one that has ended and was only not taken note of. */
+function rowOf(pid: number, stat: string | null): Row | null {
+  // Its name before them, in brackets, may hold spaces and brackets itself. After it: state, parent, group.
+  const [state, parent, group] = stat === null ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const startTime = stat === null ? null : startTimeOf(stat)
+  return startTime === null || state === 'Z' || state === 'X' ? null : { pid, startTime, parent: Number(parent), group: Number(group) }
 }

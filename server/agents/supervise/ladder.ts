@@ -7,11 +7,12 @@ const LOOK = 25
 export interface Rungs { term: number; kill: number }
 
 /**
- * The lower end of the stop ladder (spec/agents.md §4): SIGTERM to the group, then SIGKILL to the group. What of the group outlives its leader is ended
- * one by one, each only if it is provably the same process as before: the number of a group without its leader proves nothing. True when nothing is left.
+ * The lower end of the stop ladder (spec/agents.md §4): SIGTERM to the group, then SIGKILL to the group. What the program has started and outlives it gets a
+ * moment to see that, and is then ended one by one, each only if it is provably the same process as before: the number of a group without its leader proves
+ * nothing. True when nothing is left.
  */
 export async function endGroup(leader: Member, rungs: Rungs, facts: ProgramFacts, timers: Timers): Promise<boolean> {
-  const before = await facts.members(leader.pid)
+  const family = await facts.family(leader.pid)
   const gone = async (): Promise<boolean> => !(await lives(leader, facts))
   if (await lives(leader, facts)) facts.signal(-leader.pid, 'SIGTERM')
   if (!(await until(gone, rungs.term, timers))) {
@@ -19,11 +20,13 @@ export async function endGroup(leader: Member, rungs: Rungs, facts: ProgramFacts
     await until(gone, rungs.kill, timers)
   }
   const left = async (): Promise<Member[]> => {
-    const living = await Promise.all(before.map((member) => lives(member, facts)))
-    return before.filter((_, index) => living[index])
+    const living = await Promise.all(family.map((member) => lives(member, facts)))
+    return family.filter((_, index) => living[index])
   }
+  const none = async (): Promise<boolean> => (await left()).length === 0
+  if (await until(none, rungs.kill, timers)) return true
   for (const member of await left()) facts.signal(member.pid, 'SIGKILL')
-  return await until(async () => (await left()).length === 0 && (await gone()), rungs.kill, timers)
+  return await until(none, rungs.kill, timers)
 }
 
 /** A process that has ended and was not taken note of by its parent (a zombie) lives no more. */

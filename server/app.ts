@@ -11,6 +11,8 @@ import type { Assets } from './http/assets'
 import { readJson } from './http/body'
 import { INTERNAL, problemOf } from './http/problem'
 import { checkOrigin } from './http/provenance'
+import type { ProfileContext } from './profiles/context'
+import { agentRoutes } from './routes/agents'
 import { approvals } from './routes/approvals'
 import type { Call, Handler, Handlers } from './routes/call'
 import { chat } from './routes/chat'
@@ -49,9 +51,9 @@ type JsonRoute = Exclude<RouteName, 'POST /api/csp-report'>
 export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
   const handlers: Handlers<JsonRoute> = {
     ...health(parts), ...sessionList(parts), ...session(parts), ...fullSession(parts), ...chat(parts), ...chatStream(parts), ...steer(parts), ...queue(parts),
-    ...approvals(parts), ...clarify(parts), ...secrets(parts), ...events(parts), ...olderStreams(parts), ...modelRoutes(parts), ...openapi(parts),
+    ...approvals(parts), ...clarify(parts), ...secrets(parts), ...events(parts), ...olderStreams(parts), ...modelRoutes(parts), ...agentRoutes(parts), ...openapi(parts),
   }
-  const ownership = makeOwnership(parts.store, parts.profileNames)
+  const ownership = makeOwnership(parts.store, () => parts.profiles.names())
   const app = new Hono<Env>()
 
   const mount = <N extends JsonRoute>(name: N) => {
@@ -63,20 +65,21 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
       if (routeOf(name).act) checkOrigin(header, options.allowedOrigins)
       const raw = isGet(name) ? { ...queryOf(new URL(c.req.url).searchParams), ...c.req.param() } : await readJson(request, response, { wipe: routeOf(name).secret === true })
       const input = parseInput(name, raw)
-      await guardSession(name, input as Record<string, unknown>)
-      const call = { input, profile: parts.profile, header, request, response } as Call<JsonRoute>
+      const profile = await parts.profiles.ofRequest(header('cookie'))
+      await guardSession(name, profile, input as Record<string, unknown>)
+      const call = { input, profile, header, request, response } as Call<JsonRoute>
       const body = await handle(call)
       return routeOf(name).stream ? RESPONSE_ALREADY_SENT : jsonAnswer(body, { acceptEncoding: header('accept-encoding') })
     })
   }
 
   /** One place for every route: what names a session, itself or by its stream, passes the guard before its handler. */
-  const guardSession = async (name: RouteName, input: Record<string, unknown>): Promise<void> => {
+  const guardSession = async (name: RouteName, profile: ProfileContext, input: Record<string, unknown>): Promise<void> => {
     const member = guardOf(name)
     const value = member && input[member]
     if (typeof value !== 'string') return
     const session = member === 'stream_id' ? await ownership.ofStream(value) : value
-    if (session !== null) await ownership.check(parts.profile, session)
+    if (session !== null) await ownership.check(profile, session)
   }
 
   for (const name of Object.keys(routes) as RouteName[]) if (name !== 'POST /api/csp-report') mount(name)

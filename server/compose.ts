@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { makeApp } from './app'
+import type { AgentChoice } from './agents/choice'
+import { makeOffers } from './agents/offers'
 import type { Agent, Timers } from './agents/port'
 import type { AgentKind } from './contract/session'
 import type { Mint } from './contract/ids'
@@ -18,7 +20,7 @@ import { inlineScriptHashes, securityHeaders } from './http/headers'
 import { INTERNAL } from './http/problem'
 import { checkHost } from './http/provenance'
 import type { Models } from './models/port'
-import type { ProfileContext } from './profiles/context'
+import type { Profiles } from './profiles/profiles'
 import { makeReports } from './routes/reports'
 import { makeRuns } from './runs/runs'
 import type { RunsParts } from './runs/runs'
@@ -29,10 +31,10 @@ import type { Store } from './store/port'
 export interface ComposeParts {
   store: Store
   agents: Partial<Record<AgentKind, Agent>>
-  defaultAgent: AgentKind
+  /** Which of them new chats use. */
+  choice: AgentChoice
   models: Models
-  profile: ProfileContext
-  profileNames(): Promise<string[]>
+  profiles: Profiles
   timers: Timers
   mint: Mint
   version: string
@@ -71,8 +73,8 @@ const LAST_REQUESTS_MS = 5000
 export async function compose(parts: ComposeParts): Promise<Composition> {
   const { store, timers, report } = parts
   const runs = makeRuns({
-    store, timers, mint: parts.mint, agents: parts.agents, defaultAgent: parts.defaultAgent, defaultWorkspace: parts.defaultWorkspace, workspaceRoots: parts.workspaceRoots,
-    profileOf: (name) => (name === parts.profile.name ? parts.profile : null),
+    store, timers, mint: parts.mint, agents: parts.agents, choice: parts.choice, defaultWorkspace: parts.defaultWorkspace, workspaceRoots: parts.workspaceRoots,
+    profileOf: (name) => parts.profiles.known(name),
     ...(parts.limits ? { limits: parts.limits } : {}), ...(parts.processes ? { processes: parts.processes } : {}),
   })
   const feed = await makeFeed({ store, timers, version: parts.version, report })
@@ -80,10 +82,11 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   const hygiene = makeHygiene({ store, timers, report, ...(parts.keepEventsMs === undefined ? {} : { keepMs: parts.keepEventsMs }) })
   hygiene.start()
 
+  const agents = Object.values(parts.agents)
   const assets = readAssets(parts.clientFolder)
   const reports = makeReports(report)
   const app = makeApp(
-    { store, runs, feed, models: parts.models, agents: Object.values(parts.agents), profile: parts.profile, profileNames: parts.profileNames, timers, defaultWorkspace: parts.defaultWorkspace, version: parts.version, startedAt: timers.now(), report },
+    { store, runs, feed, models: parts.models, agents, choice: parts.choice, offers: makeOffers(agents, parts.models, timers), profiles: parts.profiles, timers, defaultWorkspace: parts.defaultWorkspace, version: parts.version, startedAt: timers.now(), report },
     { assets, reports, allowedOrigins: parts.allowedOrigins },
   )
   const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), {

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fixedChoice, makeChoice } from './agents/choice'
 import { makeEmbedded } from './agents/embedded/agent'
 import { makeAllowed } from './agents/embedded/allowed'
 import { makeScripted } from './agents/scripted'
@@ -8,6 +9,7 @@ import { DETACHED_FLAG } from './agents/scripted/detached/frames'
 import { hostScripted } from './agents/scripted/detached/host'
 import { openBrowser } from './browser'
 import { compose } from './compose'
+import type { ComposeParts } from './compose'
 import { makeMint } from './contract/ids'
 import { Refusal } from './contract/problems'
 import { withDemo } from './demo'
@@ -18,7 +20,7 @@ import { makeModels } from './models/models'
 import { HELP, parseOptions } from './options'
 import type { Options } from './options'
 import { launchProfile } from './profiles/launch'
-import { profileNames } from './profiles/names'
+import { makeProfiles } from './profiles/profiles'
 import { systemProcesses } from './runs/processes'
 import { systemTimers } from './runs/timers'
 import { openStore } from './store/open'
@@ -36,25 +38,26 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   const folder = join(options.state, 'talaria')
   const timers = systemTimers()
   const store = await openStore({ folder, clock: Date.now, random: Math.random, version: __VERSION__, died })
-  const profile = await launchProfile(options.home)
+  const profiles = await makeProfiles(await launchProfile(options.home))
   const found = makeModels({ kept: makeKept(folder), local: localCandidates(process.env.TALARIA_LOCAL_MODELS), now: Date.now })
   const models = options.demo ? withDemo(found) : found
   const table = systemProcesses()
+  const agents: ComposeParts['agents'] = {
+    embedded: makeEmbedded({
+      models, timers, table, env: process.env, version: __VERSION__, closed: [folder], allowed: makeAllowed(join(folder, 'allowed.json')),
+      processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
+    }),
+    scripted: makeScripted({
+      timers, detached: { folder: join(folder, 'scripted'), main: fileURLToPath(import.meta.url), table, all: options.scriptedDetached },
+    }),
+  }
+  const choice = options.demo ? fixedChoice('scripted') : makeChoice({ folder, agents, timers })
   const composition = await compose({
     store,
-    agents: {
-      embedded: makeEmbedded({
-        models, timers, table, env: process.env, version: __VERSION__, closed: [folder], allowed: makeAllowed(join(folder, 'allowed.json')),
-        processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
-      }),
-      scripted: makeScripted({
-        timers, detached: { folder: join(folder, 'scripted'), main: fileURLToPath(import.meta.url), table, all: options.scriptedDetached },
-      }),
-    },
-    defaultAgent: options.demo ? 'scripted' : 'embedded',
+    agents,
+    choice,
     models,
-    profile,
-    profileNames: () => profileNames(options.home),
+    profiles,
     timers,
     mint: makeMint(Date.now, Math.random),
     version: __VERSION__,

@@ -30,3 +30,6 @@ export interface AgentInfo {
   started_at?: number
   restarts?: number
 }
+
+/** `GET /api/agents`, and what choosing and restarting answer. `chosen`: of new chats; a chat keeps the agent of its first turn. */
+export interface AgentsAnswer { agents: AgentInfo[]; chosen: AgentKind; chosen_by: 'person' | 'default' }

@@ -19,29 +19,29 @@ export function createSession(value: Transcript, event: EventOf<'session.created
   return true
 }
 
-/** `patch` is made from the head only when the event is newer than it; the field `drop` leaves the head then. */
-export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>, drop?: 'approvals' | 'foreign'): void {
+/** `patch` is made from the head only when the event is newer than it; the fields `drop` leave the head then. */
+export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>, ...drop: ('approvals' | 'effort' | 'foreign')[]): void {
   const head = value.session!
   if (seq <= head.seq) return
   const next = { ...head, ...present(patch(head)), seq }
-  if (drop) delete next[drop]
+  for (const field of drop) delete next[field]
   value.session = next
   touched.head = true
 }
 
 export function changeSession(value: Transcript, event: EventOf<'session.changed'>, touched: Touched): boolean {
   changeHead(value, event.seq, touched, () => {
-    const { title, titleBy, workspace, model, pinned, archived, approvals } = event
-    return { title, titleBy, workspace, model, pinned, archived, ...(approvals === 'all' ? { approvals } : {}) } as Partial<SessionHead>
-    // To ask is the rule, and what is the rule is not said.
-  }, event.approvals === 'ask' ? 'approvals' : undefined)
+    const { title, titleBy, workspace, model, effort, pinned, archived, approvals } = event
+    return { title, titleBy, workspace, model, pinned, archived, ...(effort === null ? {} : { effort }), ...(approvals === 'all' ? { approvals } : {}) } as Partial<SessionHead>
+    // To ask is the rule, and so is the agent's own measure; what is the rule is not said.
+  }, ...(event.approvals === 'ask' ? ['approvals' as const] : []), ...(event.effort === null ? ['effort' as const] : []))
   return true
 }
 
 /** Another agent does not know the session of the one before it. */
 export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touched: Touched): boolean {
   const { agent, foreign, why } = event
-  changeHead(value, event.seq, touched, () => ({ agent, foreign }) as Partial<SessionHead>, why === 'changed' && foreign === undefined ? 'foreign' : undefined)
+  changeHead(value, event.seq, touched, () => ({ agent, foreign }) as Partial<SessionHead>, ...(why === 'changed' && foreign === undefined ? ['foreign' as const] : []))
   return true
 }
 

@@ -30,7 +30,7 @@ export type RowOpened = RowOpening &
 export interface EventPayloads {
   'session.created': { title: string; titleBy: TitleBy; profile: string; workspace: string; agent: AgentRef | null; model: ModelRef | null; source: SessionHead['source'] }
   'agent.bound': { agent: AgentRef; foreign?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
-  'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
+  'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; /** Null: the agent's own measure. */ effort?: string | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
   'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource }
   'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null; /** Only with `reattached`: closed rows of the turn that become live again and belong to this run. Of words, those that were given back to the draft: they are with the agent again. */ reopens?: string[] }
   /** What a later re-attach needs (spec/log.md §9). */

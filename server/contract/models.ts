@@ -1,4 +1,4 @@
-import type { ModelRef } from './session'
+import type { AgentKind, ModelRef } from './session'
 
 /**
  * Connections to model servers, as pages and other clients see them. A key never travels to a client: `has_key` says that there is one.
@@ -51,7 +51,8 @@ export interface Preset {
 /** A model server that answers on this machine. */
 export interface LocalServer { id: string; display_name: string; base_url: string; models: ModelName[] }
 
-export interface ModelName { id: string; label: string; context_size?: number }
+/** `efforts`: how hard it can be told to think, weakest first; absent where it cannot be told. */
+export interface ModelName { id: string; label: string; context_size?: number; efforts?: string[] }
 
 /** What the profile's Hermes Agent configuration says of its model. */
 export interface HermesModel {
@@ -71,7 +72,7 @@ export interface HermesModel {
 export interface ModelsStatus {
   /** A model can answer: the first screen is not needed. */
   completed: boolean
-  /** What new chats use; null while nothing is connected or chosen. */
+  /** What new chats of the built-in agent use; null while nothing is connected or chosen. */
   default: ModelRef | null
   /** Who decided it: chosen in the page, the Agent's configuration, or the only thing found. */
   default_source: 'page' | 'hermes' | 'local' | 'scripted' | null
@@ -81,6 +82,8 @@ export interface ModelsStatus {
   connections: Connection[]
   local: LocalServer[]
   presets: Preset[]
+  /** The agent that new chats use, and its own model where that is known; `ready`: it can answer. */
+  agent?: { kind: AgentKind; name: string; version?: string; ready: boolean; model: ModelRef | null }
   /** Folder that new chats work in, as an absolute path; made at the first one. */
   default_workspace?: string
 }
@@ -104,11 +107,12 @@ export type ProbeAnswer =
 /** `POST /api/onboarding/setup`: kept, and its model is the default of new chats. */
 export interface SetupAnswer { ok: true; connection: Connection; default: ModelRef }
 
-/** `GET /api/models`: group for each connection, in the original's shape; ids in `groups` are bare, unique only within their group. */
+/** `GET /api/models`: the models of one agent, by default of the one that new chats use; a group for each connection or provider, in the original's shape; ids in `groups` are bare, unique only within their group. */
 export interface OffersGroup {
   provider: string
   provider_id: string
-  source: ConnectionSource
+  /** `agent`: the agent's own list, not a connection of ours. */
+  source: ConnectionSource | 'agent'
   models: ModelName[]
   /** More than fit a short list. */
   extra_models: ModelName[]
@@ -121,4 +125,6 @@ export interface ModelsAnswer {
   groups: OffersGroup[]
   aliases: Record<string, string>
   configured_model_badges: Record<string, { role: 'primary'; label: string; provider: string }>
+  /** Whose models these are. `unlisted`: it could not say which it has. */
+  agent?: { kind: AgentKind; name: string; unlisted?: true }
 }

@@ -28,6 +28,7 @@ export const PROBLEM_STATUS = {
   question_gone: 409,
   queue_full: 409,
   no_model: 409,
+  agent_unavailable: 409,
   length_required: 411,
   body_too_large: 413,
   misdirected_host: 421,

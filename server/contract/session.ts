@@ -24,6 +24,8 @@ export interface SessionHead {
   /** The agent's own stored session, opaque. */
   foreign?: string
   model: ModelRef | null
+  /** How hard the model is to think, one of its `efforts`; absent: the agent's own measure. */
+  effort?: string
   /** `all`: every question of this chat is answered with its *once*. Absent: ask. */
   approvals?: 'all'
   source: 'talaria' | 'import' | 'fork' | 'agent'

@@ -6,7 +6,7 @@ import type { Handlers } from './call'
 import type { Parts } from './parts'
 
 /** Starting, looking at and stopping runs. What the original calls a stream is a run. */
-export function chat({ store, runs, models }: Pick<Parts, 'store' | 'runs' | 'models'>): Handlers<'POST /api/chat/start' | 'GET /api/chat/stream/status' | 'GET /api/chat/cancel'> {
+export function chat({ store, runs, offers }: Pick<Parts, 'store' | 'runs' | 'offers'>): Handlers<'POST /api/chat/start' | 'GET /api/chat/stream/status' | 'GET /api/chat/cancel'> {
   return {
     async 'POST /api/chat/start'({ input, profile, header }) {
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
@@ -17,7 +17,7 @@ export function chat({ store, runs, models }: Pick<Parts, 'store' | 'runs' | 'mo
         session: input.session_id,
         ...(input.retry === undefined ? { text: input.message } : { retry: input.retry }),
         ...idempotency,
-        lookUp: () => models.resolve(profile, { model: input.model, model_provider: input.model_provider }),
+        lookUp: (agent, now) => offers.resolve(profile, agent, input, now),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),
       })
       return {

@@ -1,5 +1,6 @@
 import type { AgentHealth } from '../contract/routes'
-import type { Agent } from '../agents/port'
+import { agentInfo } from '../agents/info'
+import type { Agent, Timers } from '../agents/port'
 import type { ProfileContext } from '../profiles/context'
 import { isOn } from './parse'
 import { seconds } from './compact'
@@ -8,7 +9,7 @@ import type { Handlers } from './call'
 import type { Parts } from './parts'
 
 /** How well the server is. Whatever cannot be found out is said, and makes it `degraded`. */
-export function health({ store, runs, feed, agents, timers, version, startedAt, report }: Pick<Parts, 'store' | 'runs' | 'feed' | 'agents' | 'timers' | 'version' | 'startedAt' | 'report'>): Handlers<'GET /health'> {
+export function health({ store, runs, feed, agents, timers, version, startedAt }: Pick<Parts, 'store' | 'runs' | 'feed' | 'agents' | 'timers' | 'version' | 'startedAt'>): Handlers<'GET /health'> {
   let counted = { rev: -1, sessions: 0 }
   /** Counted anew only when something was committed since. */
   const countSessions = async (profile: string): Promise<number> => {
@@ -31,7 +32,7 @@ export function health({ store, runs, feed, agents, timers, version, startedAt, 
         active_runs: live.length,
         uptime_seconds: seconds(timers.now() - startedAt),
         server_started_at: seconds(startedAt),
-        agents: await Promise.all(agents.map((agent) => agentHealth(agent, profile, report))),
+        agents: await Promise.all(agents.map((agent) => agentHealth(agent, profile, timers))),
         memory: process.memoryUsage.rss(),
         ...(checks ? { checks } : {}),
       }
@@ -39,13 +40,12 @@ export function health({ store, runs, feed, agents, timers, version, startedAt, 
   }
 }
 
-async function agentHealth(agent: Agent, profile: ProfileContext, report: (error: unknown) => void): Promise<AgentHealth> {
-  try {
-    const probe = await agent.probe(profile)
-    if (probe.state === 'ready') return { kind: agent.kind, state: 'ready', name: probe.agent.name, ...(probe.agent.version ? { version: probe.agent.version } : {}), capabilities: probe.capabilities, model: probe.model }
-    return { kind: agent.kind, state: 'unavailable', capabilities: [], code: probe.code, ...(probe.words ? { words: probe.words } : {}), ...(probe.hint ? { hint: probe.hint } : {}) }
-  } catch (error) {
-    report(error)
-    return { kind: agent.kind, state: 'unavailable', capabilities: [], code: 'probe_failed' }
+async function agentHealth(agent: Agent, profile: ProfileContext, timers: Timers): Promise<AgentHealth> {
+  const [info, probe] = await Promise.all([agentInfo(agent, profile, agent.kind, timers), agent.probe(profile).catch(() => null)])
+  const { kind, state, name, version, capabilities, fault, words, hint } = info
+  const code = fault ?? (probe?.state === 'unavailable' ? probe.code : undefined)
+  return {
+    kind, state, name, ...(version === undefined ? {} : { version }), capabilities, ...(probe?.state === 'ready' ? { model: probe.model } : {}), ...(code === undefined ? {} : { code }),
+    ...(words === undefined ? {} : { words }), ...(hint === undefined ? {} : { hint }),
   }
 }

@@ -1,7 +1,9 @@
+import type { AgentChoice } from '../agents/choice'
+import type { Offers } from '../agents/offers'
 import type { Agent, Timers } from '../agents/port'
 import type { Feed } from '../feed/feed'
 import type { Models } from '../models/port'
-import type { ProfileContext } from '../profiles/context'
+import type { Profiles } from '../profiles/profiles'
 import type { Runs } from '../runs/port'
 import type { Store } from '../store/port'
 
@@ -12,10 +14,12 @@ export interface Parts {
   feed: Feed
   models: Models
   agents: Agent[]
-  /** The profile that the server was started with; every request is of it. */
-  profile: ProfileContext
-  /** Names of the profiles that exist: the owner of a session is named to others only when it is one of them. */
-  profileNames(): Promise<string[]>
+  /** Which of them new chats use. */
+  choice: AgentChoice
+  /** What each offers to choose from. */
+  offers: Offers
+  /** Every request is of one of them: its cookie's, else the one that the server was started with. */
+  profiles: Profiles
   /** Folder of new chats. */
   defaultWorkspace: string
   timers: Timers

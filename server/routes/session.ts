@@ -1,7 +1,8 @@
+import type { Wished } from '../agents/offers'
 import { isPathSafeId } from '../contract/ids'
 import { entryOf } from '../contract/listing'
 import type { CompactSession } from '../contract/routes'
-import type { ModelRef, SessionHead, Usage } from '../contract/session'
+import type { AgentKind, ModelRef, SessionHead, Usage } from '../contract/session'
 import { lastRun } from '../contract/session'
 import { Refusal } from '../contract/problems'
 import type { NewChoice } from '../runs/port'
@@ -17,7 +18,7 @@ import type { Parts } from './parts'
 type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api/session/new' | 'POST /api/session/rename' | 'POST /api/session/update' | 'POST /api/session/delete' | 'POST /api/session/read'
 
 /** One chat: its rows from a cursor on, its state, and what changes it. */
-export function session({ store, runs, models, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'timers'>): Handlers<Names> {
+export function session({ store, runs, models, offers, choice, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'offers' | 'choice' | 'timers'>): Handlers<Names> {
   return {
     async 'GET /api/session/changes'({ input }) {
       if (!isPathSafeId(input.session_id)) throw notFound()
@@ -44,8 +45,10 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
       const idempotency = keyOf(input, header('idempotency-key'))
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
       const lookUp = async (): Promise<NewChoice> => {
-        const [model, fallback] = await Promise.all([models.resolve(profile, { model: input.model, model_provider: input.model_provider }), models.defaultModel(profile)])
-        return { ...(model ? { model } : {}), ...agentFor(input.agent, model, fallback) }
+        const kind = input.agent ?? (await choice.of(profile)).kind
+        const wished = await offers.resolve(profile, kind, input)
+        const agent = input.agent ?? (await agentFor(kind, wished, () => models.defaultModel(profile)))
+        return { ...wished, ...(agent === undefined ? {} : { agent }) }
       }
       const head = await runs.create(profile, {
         ...(input.title === undefined ? {} : { title: input.title }),
@@ -59,8 +62,7 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
       return { ok: true, session: await compact(store, await runs.rename(profile, input.session_id, input.title)) }
     },
     async 'POST /api/session/update'({ input, profile }) {
-      const model = await models.resolve(profile, { model: input.model, model_provider: input.model_provider })
-      const head = await runs.update(profile, input.session_id, { ...(model ? { model } : {}), ...(input.workspace == null ? {} : { workspace: input.workspace }) })
+      const head = await runs.update(profile, input.session_id, { lookUp: (agent, now) => offers.resolve(profile, agent, input, now), ...(input.workspace == null ? {} : { workspace: input.workspace }) })
       return { ok: true, session: await compact(store, head) }
     },
     async 'POST /api/session/read'({ input }) {
@@ -75,11 +77,14 @@ export function session({ store, runs, models, timers }: Pick<Parts, 'store' | '
   }
 }
 
-/** A chat whose model is the script is answered by the script; one whose model was named is answered by the agent that speaks to models. */
-function agentFor(asked: 'scripted' | 'embedded' | undefined, model: ModelRef | null, fallback: ModelRef | null): { agent?: 'scripted' | 'embedded' } {
-  if (asked !== undefined) return { agent: asked }
-  if (model) return { agent: model.provider === 'scripted' ? 'scripted' : 'embedded' }
-  return fallback?.provider === 'scripted' ? { agent: 'scripted' } : {}
+/**
+ * Who answers a chat that names no agent: what it names of an agent's own list binds it at once. Of the models that were connected here, the script's is played
+ * by the script. Undefined: the agent that new chats use when it begins.
+ */
+async function agentFor(kind: AgentKind, { model, effort }: Wished, fallback: () => Promise<ModelRef | null>): Promise<AgentKind | undefined> {
+  if (kind !== 'embedded' && kind !== 'scripted') return model || effort != null ? kind : undefined
+  if (model) return model.provider === 'scripted' ? 'scripted' : 'embedded'
+  return (await fallback())?.provider === 'scripted' ? 'scripted' : undefined
 }
 
 async function compact(store: Store, head: SessionHead): Promise<CompactSession> {

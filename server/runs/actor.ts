@@ -65,17 +65,19 @@ export class SessionActor {
       await core.free()
       const workspace = given.workspace === undefined ? null : await this.folder(given.workspace)
       const { ledger, state: { head, tail } } = await core.held.of(profile)
-      const agent = this.p.agentOf(head)
+      const bound = await this.p.refOf(head, profile)
+      const agent = this.p.agentOf({ agent: bound })
       const folder = workspace ?? head.workspace
-      const [probe, found] = await Promise.all([core.probe(agent, profile), given.lookUp?.(), readyWorkspace(this.p.workspace, folder)])
-      const choose = found ?? given.model
+      const [probe, found] = await Promise.all([core.probe(agent, profile), given.lookUp?.(bound.kind, head), readyWorkspace(this.p.workspace, folder)])
+      const choose = found?.model ?? given.model
+      const effort = found?.effort === undefined ? given.effort : found.effort
       const { ref, model } = resolved(agent, probe, head, choose)
 
       // From here to the write there is no await: what was checked is claimed (law 8).
       if (!this.p.admitting()) throw shuttingDown()
       const { text, retry, key, bodyHash } = given
       const { run, admitted, committed } = core.begin(
-        ledger, { head, tail, agent: ref, model, choose, workspace: folder, source: 'person', text, retry, key, now: this.p.timers.now() },
+        ledger, { head, tail, agent: ref, model, choose, effort, workspace: folder, source: 'person', text, retry, key, now: this.p.timers.now() },
         (started) => (scope ? { ...scope, bodyHash: bodyHash!, status: 200, body: started } : undefined),
       )
       await committed

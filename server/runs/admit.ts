@@ -34,6 +34,8 @@ export interface Admission {
   model: ModelRef | null
   /** The model that the chat uses from now on, where the request names one. */
   choose?: ModelRef | null | undefined
+  /** The same for how hard it is to think; null: the agent's own measure. */
+  effort?: string | null | undefined
   workspace: string
   /** The prompt; without one an earlier turn is tried again. */
   text?: string | undefined
@@ -70,6 +72,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   if (title !== a.head.title) Object.assign(change, { title, titleBy: 'provisional' })
   if (a.workspace !== a.head.workspace) change.workspace = a.workspace
   if (a.choose && !sameModel(a.choose, a.head.model)) change.model = a.choose
+  Object.assign(change, effortChange(a.head, a.effort))
   if (Object.keys(change).length > 1) drafts.push(change)
   if (a.item !== undefined) drafts.push({ type: 'queue.taken', item: a.item, turn })
 
@@ -87,7 +90,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   return {
     drafts, generation, userRow: userRow!,
     started: { run, turn, session: a.head.id, title, startedAt: a.now, model: a.model },
-    turn: { turn, run, text, model: a.model, retry: retried !== null },
+    turn: { turn, run, text, model: a.model, ...effortOf(a.effort === undefined ? a.head.effort : a.effort), retry: retried !== null },
   }
 }
 
@@ -127,4 +130,19 @@ function sameModel(a: ModelRef, b: ModelRef | null): boolean {
 export function modelChange(head: SessionHead, model: ModelRef | null | undefined): Partial<Draft & { type: 'session.changed' }> {
   if (model === undefined || JSON.stringify(model) === JSON.stringify(head.model)) return {}
   return { model }
+}
+
+/** A change of how hard later turns think; null: the agent's own measure. */
+export function effortChange(head: SessionHead, effort: string | null | undefined): Partial<Draft & { type: 'session.changed' }> {
+  return effort === undefined || effort === (head.effort ?? null) ? {} : { effort }
+}
+
+/** As `Opening` and `TurnInput` have it. */
+export function effortOf(effort: string | null | undefined): { effort?: string } {
+  return effort == null ? {} : { effort }
+}
+
+/** How an agent is named that has not said it itself. */
+export function namedAgent(kind: AgentKind): AgentRef {
+  return { kind, name: AGENT_NAMES[kind] }
 }

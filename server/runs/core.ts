@@ -4,7 +4,7 @@ import type { Mint } from '../contract/ids'
 import type { AgentRef, SessionHead } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import type { Store } from '../store/port'
-import { admit } from './admit'
+import { admit, effortOf } from './admit'
 import type { Admission, Admitted } from './admit'
 import { Held } from './held'
 import type { Entry, Ledger } from './ledger'
@@ -24,9 +24,10 @@ export interface ActorParts {
   mint: Mint
   limits: Limits
   workspace: WorkspaceRules
+  /** The agent that a chat is bound to. Throws `agent_unavailable` where this server has none of its kind. */
   agentOf: (head: Pick<SessionHead, 'agent'>) => Agent
-  /** How an agent is named in a run that could not even ask it. */
-  refOf: (head: Pick<SessionHead, 'agent'>) => AgentRef
+  /** The agent of a chat, or the one that new chats use: a chat is bound at its first turn (spec/agents.md §1). */
+  refOf: (head: Pick<SessionHead, 'agent'>, profile: ProfileContext) => Promise<AgentRef>
   /** The profile of what nobody asks for: the queue, a re-attach. Null: unknown, and nothing begins (law 9). */
   profileOf: (name: string) => ProfileContext | null
   /** False once the server drains: checked in the same tick as the claim. */
@@ -115,12 +116,13 @@ export class Core {
     const line = this.#lineTo(agent, folder)
     line.keeps = probe.state === 'ready' && probe.capabilities.includes('background')
     line.attach(run)
-    const opening = this.opening(profile, head, folder, turn.model)
-    void run.drive(() => run.submit(() => line.open(opening), turn))
+    const opening = this.opening(profile, { ...head, effort: turn.effort }, folder, turn.model)
+    const hint = probe.state === 'unavailable' ? probe.hint : undefined
+    void run.drive(() => run.submit(() => line.open(opening), turn, hint))
   }
 
-  opening(profile: ProfileContext, { foreign }: SessionHead, cwd: string, model: Opening['model']): Opening {
-    return { profile, session: this.id, cwd, model, context: () => this.p.store.context(this.id), ...(foreign === undefined ? {} : { foreign }) }
+  opening(profile: ProfileContext, { foreign, effort }: Pick<SessionHead, 'foreign'> & { effort?: string | undefined }, cwd: string, model: Opening['model']): Opening {
+    return { profile, session: this.id, cwd, model, ...effortOf(effort), context: () => this.p.store.context(this.id), ...(foreign === undefined ? {} : { foreign }) }
   }
 
   newLine(agent: Agent, folder: string): Line {

@@ -1,5 +1,5 @@
 import type { Queue } from '../contract/queue'
-import type { SessionHead, ModelRef } from '../contract/session'
+import type { AgentKind, SessionHead, ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 
 /** What routes may ask of sessions and runs. Every promise resolves after the commit; refusals are `Refusal`s from the contract and change nothing. */
@@ -28,8 +28,8 @@ export interface Runs {
   /** Sends one item as soon as no run is live; `stop`: stops the live run first. */
   sendQueued(profile: ProfileContext, input: { session: string; item: string; stop?: boolean; /** The run that the person wanted stopped: another one, that began meanwhile, goes on. */ run?: string }): Promise<QueueView>
   rename(profile: ProfileContext, session: string, title: string): Promise<SessionHead>
-  /** Model and/or workspace of later turns. */
-  update(profile: ProfileContext, session: string, change: { model?: ModelRef | null; workspace?: string }): Promise<SessionHead>
+  /** Model, effort and/or workspace of later turns. `lookUp` as in `StartInput`. */
+  update(profile: ProfileContext, session: string, change: { model?: ModelRef | null; effort?: string | null; workspace?: string; lookUp?: StartInput['lookUp'] }): Promise<SessionHead>
   /** Stops a live run first, then deletes. */
   remove(profile: ProfileContext, session: string): Promise<void>
   /** Settles what a dead process left, ends its tool processes; before the server listens. */
@@ -59,7 +59,7 @@ export interface NewInput extends NewChoice {
   lookUp?: () => Promise<NewChoice>
 }
 
-export interface NewChoice { model?: ModelRef | null; agent?: 'scripted' | 'embedded' }
+export interface NewChoice { model?: ModelRef | null; effort?: string | null; /** Absent: the one that new chats use at its first turn. */ agent?: AgentKind }
 
 export interface StartInput {
   session: string
@@ -71,8 +71,10 @@ export interface StartInput {
   /** SHA-256 of the validated body without `key`, canonical JSON; with `key` only. */
   bodyHash?: string
   model?: ModelRef | null
-  /** The model where it must be looked up: called only when no receipt answers. */
-  lookUp?: () => Promise<ModelRef | null>
+  /** Null: the agent's own measure. */
+  effort?: string | null
+  /** Model and effort where they must be looked up, for the chat's agent: called only when no receipt answers. */
+  lookUp?: (agent: AgentKind, now: SessionHead) => Promise<{ model?: ModelRef | null; effort?: string | null }>
   workspace?: string
 }
 

@@ -114,12 +114,12 @@ export class LiveRun {
     await this.#finish(end.problem?.code !== 'agent_died')
   }
 
-  /** A submitted turn on the agent's session. */
-  async submit(open: () => Promise<AgentSession>, input: TurnInput): Promise<TurnEnd> {
+  /** A submitted turn on the agent's session. `hint`: what the person can do where it cannot be opened. */
+  async submit(open: () => Promise<AgentSession>, input: TurnInput, hint?: string): Promise<TurnEnd> {
     try {
       this.take(await open())
     } catch (error) {
-      return failed('agent_unavailable', error)
+      return failed('agent_unavailable', error, hintOf(error) ?? hint)
     }
     if (this.stopping || this.settled || this.draining) return { outcome: 'cancelled' }
     return this.agent!.turn(input)
@@ -225,6 +225,11 @@ export class LiveRun {
   }
 }
 
-function failed(code: RunProblem['code'], error: unknown): TurnEnd {
-  return { outcome: 'failed', problem: { code, words: wordsOf(error) } }
+function failed(code: RunProblem['code'], error: unknown, hint?: string): TurnEnd {
+  return { outcome: 'failed', problem: { code, words: wordsOf(error), ...(hint === undefined ? {} : { hint }) } }
+}
+
+/** An adapter's error may know the next step. */
+function hintOf(error: unknown): string | undefined {
+  return error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined
 }

@@ -1,5 +1,6 @@
+import type { AgentChoice } from '../agents/choice'
 import type { Agent, Timers } from '../agents/port'
-import type { Draft, EventOf } from '../contract/events'
+import type { Draft, Event, EventOf } from '../contract/events'
 import { emptyTranscript, fold } from '../contract/fold'
 import { isPathSafeId } from '../contract/ids'
 import type { Mint } from '../contract/ids'
@@ -9,7 +10,7 @@ import type { ProfileContext } from '../profiles/context'
 import type { Store } from '../store/port'
 import { StoreRefusal } from '../store/port'
 import { SessionActor } from './actor'
-import { AGENT_NAMES, modelChange } from './admit'
+import { effortChange, modelChange, namedAgent } from './admit'
 import { clarify } from './clarify'
 import { decide } from './decide'
 import { findQuestion } from './find-question'
@@ -46,7 +47,7 @@ export interface RunsParts {
   /** Absolute paths whose insides may be chosen as working folders, such as the person's home. */
   workspaceRoots: string[]
   /** Agent of a chat that names none. */
-  defaultAgent?: AgentKind
+  choice: Pick<AgentChoice, 'of'>
   /** The profile of this name, for what nobody asks for: the queue, a re-attach. Null or absent: such chats wait for their person. */
   profileOf?: (name: string) => ProfileContext | null
   limits?: Partial<Limits>
@@ -65,15 +66,11 @@ export function makeRuns(parts: RunsParts): Runs {
   let draining = false
 
   const agentOf = (head: Pick<SessionHead, 'agent'>): Agent => {
-    const kind = head.agent?.kind ?? parts.defaultAgent ?? 'embedded'
-    const agent = parts.agents[kind]
-    if (!agent) throw new Refusal('internal', `This server has no agent of the kind ${kind}.`)
+    const agent = head.agent && parts.agents[head.agent.kind]
+    if (!agent) throw new Refusal('agent_unavailable', `This server has no agent of the kind ${head.agent?.kind ?? 'of new chats'}.`, { hint: ELSEWHERE })
     return agent
   }
-  const refOf = (head: Pick<SessionHead, 'agent'>): AgentRef => {
-    const kind = parts.defaultAgent ?? 'embedded'
-    return head.agent ?? { kind, name: AGENT_NAMES[kind] }
-  }
+  const refOf = async (head: Pick<SessionHead, 'agent'>, profile: ProfileContext): Promise<AgentRef> => head.agent ?? namedAgent((await parts.choice.of(profile)).kind)
   const actor = (id: string): SessionActor => {
     let found = actors.get(id)
     if (!found) {
@@ -101,17 +98,18 @@ export function makeRuns(parts: RunsParts): Runs {
       const before = scope && (await storedReceipt(store, scope, bodyHash))
       if (before) return actor((before.body as { session: string }).session).head(profile)
       const workspace = input.workspace === undefined ? rules.defaultWorkspace : await chosenWorkspace(rules, input.workspace)
-      const { model, agent } = { ...input, ...(await input.lookUp?.()) }
-      if (agent !== undefined && !parts.agents[agent]) throw new Refusal('bad_request', 'This server has no such agent.')
+      const { model, effort, agent } = { ...input, ...(await input.lookUp?.()) }
+      if (agent !== undefined && !parts.agents[agent]) throw new Refusal('agent_unavailable', `This server has no agent of the kind ${agent}.`)
       const session = input.id ?? mint('ses')
       const title = shorten(input.title ?? '', TITLE_LENGTH)
       const created: EventOf<'session.created'> = {
         session, seq: 1, at: timers.now(), type: 'session.created', title, titleBy: title === '' ? 'provisional' : 'person', profile: profile.name, workspace, model: model ?? null, source: 'talaria',
-        agent: agent === undefined ? null : { kind: agent, name: AGENT_NAMES[agent] },
+        agent: agent === undefined ? null : namedAgent(agent),
       }
+      const events: Event[] = effort == null ? [created] : [created, { session, seq: 2, at: created.at, type: 'session.changed', effort }]
       try {
         await store.append({
-          session, expectSeq: 1, urgency: 'now', events: [created],
+          session, expectSeq: 1, urgency: 'now', events,
           ...(scope ? { receipt: { ...scope, bodyHash, status: 200, body: { session } } } : {}),
         })
       } catch (error) {
@@ -122,7 +120,7 @@ export function makeRuns(parts: RunsParts): Runs {
         }
         throw error
       }
-      return orClaimed(actor(session).head(profile), () => fold(emptyTranscript(), [created]).session!)
+      return orClaimed(actor(session).head(profile), () => fold(emptyTranscript(), events).session!)
     },
 
     async start(profile, input) {
@@ -227,7 +225,8 @@ export function makeRuns(parts: RunsParts): Runs {
     async update(profile, session, change) {
       return actor(session).change(profile, async (head) => {
         const workspace = change.workspace === undefined ? head.workspace : await chosenWorkspace(rules, change.workspace)
-        const draft: Draft = { type: 'session.changed', ...(workspace === head.workspace ? {} : { workspace }), ...modelChange(head, change.model) }
+        const { model, effort } = { ...change, ...(change.lookUp && (await change.lookUp((await refOf(head, profile)).kind, head))) }
+        const draft: Draft = { type: 'session.changed', ...(workspace === head.workspace ? {} : { workspace }), ...modelChange(head, model), ...effortChange(head, effort) }
         return Object.keys(draft).length > 1 ? [draft] : []
       })
     },
@@ -266,6 +265,9 @@ export function makeRuns(parts: RunsParts): Runs {
     sendQueued: refusing(runs.sendQueued),
   }
 }
+
+/** What a person can do whose chat's agent is not here. */
+const ELSEWHERE = 'Start a new chat, which another agent answers; the settings say which agents are here.'
 
 function mismatch(session: string, profile: string): Refusal {
   return new Refusal('session_profile_mismatch', 'This run belongs to another profile.', { session_id: session, profile })

@@ -5,7 +5,7 @@ import { nextQueued } from '../contract/queue'
 import type { AgentRef, ModelRef, SessionHead } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import type { SessionState } from '../store/port'
-import { resolved } from './admit'
+import { namedAgent, resolved } from './admit'
 import type { Core } from './core'
 import type { Line } from './line'
 import type { Restart } from './restart'
@@ -55,7 +55,7 @@ export class Unasked {
       if (!waits()) return
       const turn = line.foreign.shift()!
       const { run, committed } = core.begin(ledger, {
-        head, tail, agent: head.agent ?? p.refOf(head), model: head.model, workspace: head.workspace, source: turn.source, text: turn.text, now: p.timers.now(),
+        head, tail, agent: head.agent ?? namedAgent(line.agent.kind), model: head.model, workspace: head.workspace, source: turn.source, text: turn.text, now: p.timers.now(),
       })
       try {
         await committed
@@ -80,7 +80,7 @@ export class Unasked {
       if (!profile) return
       const { ledger, state: { head } } = await held.of(profile)
       if (event.type === 'title') held.title(ledger, event.text)
-      else await held.write(ledger, [{ type: 'agent.bound', agent: head.agent ?? p.refOf(head), foreign: event.foreign, why: event.why }])
+      else await held.write(ledger, [{ type: 'agent.bound', agent: head.agent ?? await p.refOf(head, profile), foreign: event.foreign, why: event.why }])
     }))
   }
 
@@ -120,15 +120,16 @@ export class Unasked {
 
   async #ready(profile: ProfileContext, head: SessionHead): Promise<Ready> {
     const { p } = this.core
+    const bound = await p.refOf(head, profile)
     try {
-      const agent = p.agentOf(head)
+      const agent = p.agentOf({ agent: bound })
       const [probe] = await Promise.all([this.core.probe(agent, profile), readyWorkspace(p.workspace, head.workspace)])
       return { agent, probe, ...resolved(agent, probe, head) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const { code, error: sentence, words = sentence, hint } = error.problem
       const problem: RunProblem = { code: code === 'no_model' ? 'no_model' : 'agent_unavailable', words, ...(hint === undefined ? {} : { hint }) }
-      return { agent: null, problem, ref: p.refOf(head), model: head.model }
+      return { agent: null, problem, ref: bound, model: head.model }
     }
   }
 }

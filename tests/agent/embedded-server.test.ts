@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fixedChoice } from '../../server/agents/choice'
 import type { ModelsStatus } from '../../server/contract/models'
 import type { Row } from '../../server/contract/rows'
 import type { Changes } from '../../server/contract/wire'
@@ -14,7 +15,7 @@ describe('a chat of the embedded agent through the server', () => {
   let fake: FakeModel
   let server: TestServer
   let folder: string
-  const parts = { parts: { defaultAgent: 'embedded' as const } }
+  const parts = { parts: { choice: fixedChoice('embedded') } }
 
   beforeEach(async () => {
     fake = await startFakeModel()

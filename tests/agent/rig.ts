@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fixedChoice } from '../../server/agents/choice'
 import type { Agent } from '../../server/agents/port'
 import { makeMint } from '../../server/contract/ids'
 import type { ModelRef } from '../../server/contract/session'
@@ -88,7 +89,7 @@ export function agentRig(agent: Agent, kind: Rig['agent'], options: RigOptions &
   const store = options.store ?? new ModelStore()
   const profile = options.profile ?? { name: 'default', home: folder, scope: folder, env: {}, isLaunch: true }
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, Math.random), agents: { [kind]: agent }, defaultAgent: kind, profileOf: (name) => (name === profile.name ? profile : null), defaultWorkspace: workspace, workspaceRoots: [folder],
+    store, timers, mint: makeMint(timers.now, Math.random), agents: { [kind]: agent }, choice: fixedChoice(kind), profileOf: (name) => (name === profile.name ? profile : null), defaultWorkspace: workspace, workspaceRoots: [folder],
     limits: { ladder: 2000, drain: 1000, ...options.limits },
   })
   return {

@@ -1,6 +1,7 @@
 import { closeSync, copyFileSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { fixedChoice } from '../../server/agents/choice'
 import { makeScripted } from '../../server/agents/scripted'
 import { emptyTranscript, fold } from '../../server/contract/fold'
 import { makeMint } from '../../server/contract/ids'
@@ -76,7 +77,7 @@ async function main(): Promise<void> {
   store.onCommit((batch) => told.push(...batch.map(({ rev }) => rev)))
   const profile = { name: 'default', home: folder, scope: folder, env: {}, isLaunch: true }
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, Math.random), agents: { scripted: makeScripted({ timers }) }, defaultAgent: 'scripted', defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
+    store, timers, mint: makeMint(timers.now, Math.random), agents: { scripted: makeScripted({ timers }) }, choice: fixedChoice('scripted'), defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
   })
   const heavy = new Chat('ses_heavy')
   for (const append of [heavy.created(), heavy.admitted('trn_1', 'x'), heavy.opened('trn_1', 'row_1')]) await store.append(append)

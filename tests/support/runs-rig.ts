@@ -2,10 +2,10 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { type AgentChoice, fixedChoice } from '../../server/agents/choice'
 import type { Agent } from '../../server/agents/port'
 import { makeScripted } from '../../server/agents/scripted'
 import type { Event } from '../../server/contract/events'
-import { emptyTranscript, fold } from '../../server/contract/fold'
 import { makeMint } from '../../server/contract/ids'
 import { lastRun } from '../../server/contract/session'
 import type { AgentKind, Run, Transcript } from '../../server/contract/session'
@@ -18,6 +18,7 @@ import type { Store } from '../../server/store/port'
 import { FakeTimers, settle } from './fake-timers'
 import type { ModelDisk } from './model-disk'
 import { ModelStore } from './model-store'
+import { replay } from './replay'
 
 /** A profile as the launch profile of a test. */
 export function testProfile(name = 'default'): ProfileContext {
@@ -30,6 +31,8 @@ export interface RunsRigOptions {
   /** What an earlier model store left. */
   disk?: ModelDisk
   agents?: Partial<Record<AgentKind, Agent>>
+  /** Which of them new chats use; the scripted one. */
+  choice?: Pick<AgentChoice, 'of'>
   timers?: FakeTimers
   limits?: Partial<Limits>
   seed?: number
@@ -50,7 +53,7 @@ export function runsRig(options: RunsRigOptions = {}) {
     timers, folder: { list: async () => ['a.md', 'notes/'], read: async () => 'Alpha\n' }, echo: async (words) => ({ output: `${words}\n`, exit: 0 }),
   })
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, defaultAgent: 'scripted', profileOf: testProfile,
+    store, timers, mint: makeMint(timers.now, seeded(options.seed ?? 1)), agents: options.agents ?? { scripted }, choice: options.choice ?? fixedChoice('scripted'), profileOf: testProfile,
     defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
     ...(options.realFolders ? {} : { folders: { real: async (path: string) => path, make: async () => {} } }),
     processes: options.processes ?? { bootId: async () => null, startTime: async () => null, marked: async () => false, endGroup: () => false },
@@ -58,7 +61,7 @@ export function runsRig(options: RunsRigOptions = {}) {
   })
 
   const events = async (session: string): Promise<Event[]> => store.events(session, { afterSeq: 0, limit: 1_000_000 })
-  const transcript = async (session: string): Promise<Transcript> => fold(emptyTranscript(), await events(session))
+  const transcript = (session: string): Promise<Transcript> => replay(store, session)
   const runOf = async (started: Pick<Started, 'session' | 'turn' | 'run'>): Promise<Run> =>
     (await transcript(started.session)).turns.get(started.turn)!.runs.find((run) => run.id === started.run)!
 

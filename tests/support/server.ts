@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fixedChoice } from '../../server/agents/choice'
 import type { Agent } from '../../server/agents/port'
 import { makeEmbedded } from '../../server/agents/embedded/agent'
 import { makeAllowed } from '../../server/agents/embedded/allowed'
@@ -11,6 +12,7 @@ import { makeMint } from '../../server/contract/ids'
 import type { AgentKind } from '../../server/contract/session'
 import { listen } from '../../server/http/listen'
 import { makeKept } from '../../server/models/kept'
+import { makeProfiles } from '../../server/profiles/profiles'
 import { makeModels } from '../../server/models/models'
 import { systemProcesses } from '../../server/runs/processes'
 import { systemTimers } from '../../server/runs/timers'
@@ -50,6 +52,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const folder = options.folder ?? realpathSync(freshFolder('server'))
   const work = join(folder, 'work')
   mkdirSync(work, { recursive: true })
+  const home = join(folder, 'home')
+  mkdirSync(join(home, 'profiles', 'amber'), { recursive: true })
   const timers = systemTimers()
   const errors: unknown[] = []
   const store = options.store ?? (await openTestStore({ folder: join(folder, 'state', 'talaria') }))
@@ -60,10 +64,9 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const composition = await compose({
     store,
     agents,
-    defaultAgent: Object.keys(agents)[0] as AgentKind,
+    choice: fixedChoice(Object.keys(agents)[0] as AgentKind),
     models,
-    profile: { name: 'default', home: join(folder, 'home'), scope: join(folder, 'home'), env: {}, isLaunch: true },
-    profileNames: () => Promise.resolve(['default', 'amber']),
+    profiles: await makeProfiles({ name: 'default', home, scope: home, env: {}, isLaunch: true }),
     timers,
     mint: makeMint(Date.now, Math.random),
     version: 'test',

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fixedChoice } from '../../server/agents/choice'
 import type { FullSession } from '../../server/contract/routes'
 import { says, startFakeModel, stream, type FakeModel } from '../support/fake-model'
 import { startServer, type TestServer } from '../support/server'
@@ -13,7 +14,7 @@ let server: TestServer
 let model: FakeModel
 beforeAll(async () => {
   model = await startFakeModel()
-  server = await startServer({ parts: { defaultAgent: 'embedded' } })
+  server = await startServer({ parts: { choice: fixedChoice('embedded') } })
 })
 afterAll(async () => {
   expect(server.errors.map(String)).toEqual([])

@@ -18,6 +18,9 @@ const key = z.optional(z.string().check(z.minLength(1), z.maxLength(200)))
 const name = z.optional(z.nullable(z.string().check(z.maxLength(300))))
 /** Which model: the id alone, or with the id of its connection. */
 const model = { model: name, model_provider: name }
+/** How hard the model is to think; null or empty: the agent's own measure. */
+const effort = z.optional(z.nullable(z.string().check(z.maxLength(40))))
+const kind = z.enum(['embedded', 'scripted', 'hermes', 'hermes-gateway', 'acp'])
 const none = z.object({})
 const item = z.string().check(z.minLength(1), z.maxLength(200))
 const items = z.array(item).check(z.minLength(1), z.maxLength(200))
@@ -32,12 +35,12 @@ export const inputs = {
   'GET /api/session': z.object({ session_id, messages: flag, msg_limit: count, msg_before: count, resolve_model: flag }),
   'GET /api/session/changes': z.object({ session_id, after: cursor, from: text, before: text, limit: count }),
   'GET /api/session/status': z.object({ session_id }),
-  'POST /api/session/new': z.object({ workspace: maybe, ...model, profile: maybe, title: text, agent: z.optional(z.enum(['scripted', 'embedded'])), key }),
+  'POST /api/session/new': z.object({ workspace: maybe, ...model, profile: maybe, title: text, agent: z.optional(z.enum(['scripted', 'embedded', 'hermes'])), effort, key }),
   'POST /api/session/rename': z.object({ session_id, title: z.string() }),
-  'POST /api/session/update': z.object({ session_id, workspace: maybe, ...model }),
+  'POST /api/session/update': z.object({ session_id, workspace: maybe, ...model, effort }),
   'POST /api/session/delete': z.object({ session_id }),
   'POST /api/chat/start': z.object({
-    session_id, message: text, retry: text, ...model, workspace: maybe, profile: maybe, attachments, key,
+    session_id, message: text, retry: text, ...model, effort, workspace: maybe, profile: maybe, attachments, key,
   }),
   'GET /api/chat/stream': z.object({ stream_id, after_event_id: text, after_seq: text, replay: text, cursor: text }),
   'GET /api/chat/stream/status': z.object({ stream_id }),
@@ -65,12 +68,16 @@ export const inputs = {
   'GET /api/sessions/events': none,
   'GET /api/sessions/{session_id}/events': z.object({ session_id, after_event_id: text, cursor: text }),
   'GET /api/events': z.object({ session_id: z.optional(session_id), after: cursor }),
-  'GET /api/models': z.object({ freshness: z.optional(z.enum(['session_visit'])) }),
+  'GET /api/models': z.object({ freshness: z.optional(z.enum(['session_visit'])), agent: z.optional(kind) }),
   'GET /api/providers': none,
   'POST /api/providers/delete': z.object({ provider: z.string().check(z.minLength(1)) }),
   'GET /api/onboarding/status': none,
   'POST /api/onboarding/probe': z.object({ provider: text, base_url: text, api_key: text }),
   'POST /api/onboarding/setup': z.object({ provider: text, base_url: text, api_key: text, model: z.string().check(z.minLength(1)) }),
+  'GET /api/agents': none,
+  'POST /api/agents/choose': z.object({ kind: z.nullable(kind) }),
+  'POST /api/agents/restart': z.object({ kind }),
+  'GET /api/agents/log': z.object({ kind }),
   'GET /api/openapi.json': none,
   'POST /api/csp-report': z.unknown(),
 } satisfies Record<RouteName, z.ZodMiniType>

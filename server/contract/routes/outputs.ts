@@ -1,3 +1,4 @@
+import type { AgentInfo, AgentsAnswer } from '../agents'
 import type { AgentKind } from '../session'
 import type { Changes, ListChanges } from '../wire'
 import type { ModelsAnswer, ModelsStatus, ProbeAnswer, ProvidersAnswer, SetupAnswer } from '../models'
@@ -20,7 +21,7 @@ export interface Health {
   memory: number
   checks?: { store: { ok: boolean; words: string }; commits: number; last_commit_ms: number; events: number }
 }
-export interface AgentHealth { kind: AgentKind; state: 'ready' | 'unavailable'; name?: string; version?: string; capabilities: string[]; model?: { provider: string; id: string } | null; code?: string; words?: string; hint?: string }
+export interface AgentHealth { kind: AgentKind; state: AgentInfo['state']; name: string; version?: string; capabilities: string[]; model?: { provider: string; id: string } | null; code?: string; words?: string; hint?: string }
 
 export interface SessionStatus extends CompactSession { input_tokens: number; output_tokens: number; estimated_cost: number | null; server_time: number }
 
@@ -108,6 +109,10 @@ export interface Outputs {
   'GET /api/onboarding/status': ModelsStatus
   'POST /api/onboarding/probe': ProbeAnswer
   'POST /api/onboarding/setup': SetupAnswer
+  'GET /api/agents': AgentsAnswer
+  'POST /api/agents/choose': AgentsAnswer
+  'POST /api/agents/restart': AgentsAnswer
+  'GET /api/agents/log': { kind: AgentKind; log: string }
   'GET /api/openapi.json': Record<string, unknown>
   'POST /api/csp-report': null
 }

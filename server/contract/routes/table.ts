@@ -61,6 +61,10 @@ export const routes = {
   'GET /api/onboarding/status': { offline: 'never' },
   'POST /api/onboarding/probe': { offline: 'never', act: true },
   'POST /api/onboarding/setup': { offline: 'never', act: true },
+  'GET /api/agents': { offline: 'never' },
+  'POST /api/agents/choose': { offline: 'never', act: true },
+  'POST /api/agents/restart': { offline: 'never', act: true },
+  'GET /api/agents/log': { offline: 'never' },
   'GET /api/openapi.json': { offline: 'never' },
   'POST /api/csp-report': { offline: 'never' },
 } as const satisfies Record<`${'GET' | 'POST'} /${string}`, Route>

@@ -290,7 +290,7 @@ describe('case 121: a chat of an agent kind that this server does not have', () 
     await rig.end()
     const heir = helpers(runsRig({ disk: rig.model.crash(), agents: {}, seed: 2 }), rig.session)
     const before = (await heir.events(rig.session)).length
-    expect(await codeOf(heir.send(rig.session, 'x'))).toBe('internal')
+    expect(await codeOf(heir.send(rig.session, 'x'))).toBe('agent_unavailable')
     expect((await heir.events(rig.session)).length).toBe(before)
     await heir.add('Waits')
     await settle()

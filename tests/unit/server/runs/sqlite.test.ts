@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { fixedChoice } from '../../../../server/agents/choice'
 import { makeScripted } from '../../../../server/agents/scripted'
 import { emptyTranscript, fold } from '../../../../server/contract/fold'
 import { makeMint } from '../../../../server/contract/ids'
@@ -25,7 +26,7 @@ async function rigged(folder = freshFolder('runs'), wrap: (store: Store) => Stor
   opened.push({ store, folder })
   const timers = systemTimers()
   const runs = makeRuns({
-    store, timers, mint: makeMint(timers.now, Math.random), agents: { scripted: makeScripted({ timers, scale: 0.05 }) }, defaultAgent: 'scripted',
+    store, timers, mint: makeMint(timers.now, Math.random), agents: { scripted: makeScripted({ timers, scale: 0.05 }) }, choice: fixedChoice('scripted'),
     defaultWorkspace: join(folder, 'workspace'), workspaceRoots: [folder],
   })
   const profile = testProfile()

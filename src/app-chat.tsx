@@ -113,9 +113,11 @@ export function ChatPane(props: ChatPaneProps) {
       () => notices.announce(t('chat.asksAgain')),
       (error: unknown) => notices.toast({ kind: 'bad', text: t('chat.asksAgain.failed', { reason: reasonOf(error) }) }),
     )
-  // Who was at a card that went away goes on in the box.
-  const gone = () => {
-    if (!props.fingers && document.activeElement === document.body) box?.focus()
+  // Who was at a card that went away goes on in the box; a secret that is being typed must not.
+  const gone = (secret: boolean) => {
+    if (props.fingers || document.activeElement !== document.body) return
+    if (secret) document.getElementById('page-title')?.focus()
+    else box?.focus()
   }
   onMount(() =>
     props.handle({

@@ -20,7 +20,7 @@ export interface AskingProps {
   rescue: (text: string) => void
   onAllowAll: () => void
   onFold: (folded: boolean) => void
-  onGone: () => void
+  onGone: (secret: boolean) => void
 }
 
 /** What the open chat asks, joined with the server, the transcript's prose and the message box. Loaded when the first question comes. */
@@ -57,7 +57,7 @@ export function Asking(props: AskingProps) {
       announce={notices.announce}
       alarm={notices.alarm}
       tell={(text) => void notices.toast({ kind: 'plain', icon: 'hand', text })}
-      onGone={() => props.onGone()}
+      onGone={(secret) => props.onGone(secret)}
       onFold={(folded) => props.onFold(folded)}
       now={Date.now}
       skew={props.skew}

@@ -3,6 +3,7 @@ import { t } from '../../i18n/on-demand'
 import type { Choice } from '../../server/contract/approvals'
 import type { OpenClarify, OpenQuestion, OpenSecret } from '../sync/reactive'
 import { createAnswering, type Answer } from './answering'
+import { swallowTyping } from './blind'
 import { makeGuard } from './guard'
 import { listenForAnswers } from './keys'
 import type { Phase, QuestionsProps } from './port'
@@ -27,6 +28,8 @@ export interface Asking {
   reply: (question: OpenClarify, text: string) => void
   /** True: it was taken up, and the field can be emptied. */
   give: (secret: OpenSecret, value: string | null) => boolean
+  /** The field of the secret on the card goes away while somebody is in it. */
+  left: (secret: string) => void
   /** A choice for ever is being confirmed, or no more. */
   confirming: (choice: Choice | null) => void
 }
@@ -44,6 +47,8 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
   const [folded, setFolded] = createSignal(false)
   const [chosen, setChosen] = createSignal<string | null>(null)
   let sure = false
+  /** The last card went from under somebody who typed a secret. */
+  let blind = false
 
   const answerable = createMemo(() => props.questions.filter((one) => !waits(one)))
   const next = createMemo(() => props.questions.filter(waits))
@@ -59,7 +64,12 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
       guard.shown()
     },
   })
-  const typed = createTyped(props, answering.own)
+  const typed = createTyped(props, answering.own, (question) => {
+    // Who was writing it, here or before a reload, goes on where it stands.
+    queueMicrotask(() => {
+      if (question === currentId() && !props.fingers && !writes()) elements.own?.focus({ preventScroll: true })
+    })
+  })
   const current = createMemo(() => answering.held() ?? answerable().find((one) => one.asked.id === chosen()) ?? answerable()[0] ?? next()[0])
   const currentId = createMemo(() => current()?.asked.id)
   const at = () => Math.max(0, answerable().findIndex((one) => one.asked.id === currentId()))
@@ -69,12 +79,18 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
   const focusFirst = () =>
     queueMicrotask(() => {
       // Who writes goes on writing; and it may be gone already.
-      if (!current() || isText(document.activeElement)) return
-      // A keyboard on the glass is opened by the person, never by a question.
+      if (!current() || writes()) return
       const { card, first, open } = elements
-      const to = folded() ? open : props.fingers && first && isText(first) ? card : (first ?? card)
+      // A keyboard on the glass is opened by the person, never by a question; and an answer that nobody sees is pressed by nobody.
+      const to = folded() ? open : blind || (first && ((props.fingers && isText(first)) || !inSight(first))) ? card : (first ?? card)
       to?.focus({ preventScroll: true })
+      blind = false
     })
+  const left = (secret: string) => {
+    if (answering.own(secret) || props.questions.some((one) => one.asked.id === secret)) return
+    blind = true
+    swallowTyping()
+  }
   createEffect(
     on(currentId, (now) => {
       if (!now) {
@@ -112,7 +128,8 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
   const leave = () => {
     if (current()) return
     stood = false
-    props.onGone?.()
+    props.onGone?.(blind)
+    blind = false
   }
   createEffect(
     on(
@@ -171,7 +188,7 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
     fold: () => fold(true),
   })
   return {
-    current, currentId, next, phase, off, folded, fold, typed, choose, reply,
+    current, currentId, next, phase, off, folded, fold, typed, choose, reply, left,
     place: () => ({ at: at() + 1, n: answerable().length }),
     step: (by) => {
       const all = answerable()
@@ -184,6 +201,18 @@ export function createAsking(props: QuestionsProps, elements: CardElements): Ask
       guard.shown()
     },
   }
+}
+
+/** Somebody writes: not in an empty field that takes nothing. */
+function writes(): boolean {
+  const element = document.activeElement
+  return isText(element) && !(element instanceof HTMLTextAreaElement && element.readOnly && element.value === '')
+}
+
+/** It is not scrolled out of the body of the card. */
+function inSight(element: HTMLElement): boolean {
+  const body = element.closest('.in')
+  return !body || element.getBoundingClientRect().top <= body.getBoundingClientRect().bottom
 }
 
 function isText(element: Element | null): boolean {

@@ -52,7 +52,7 @@ export function Questions(props: QuestionsProps) {
         >
           {/* One body for each question: nothing of one stays in the next. */}
           <Show when={currentId()} keyed>
-            {(_id) => {
+            {(key) => {
               delete elements.first
               delete elements.own
               return (
@@ -104,6 +104,7 @@ export function Questions(props: QuestionsProps) {
                         off={asking.off()}
                         skew={props.skew}
                         give={(value) => asking.give(untrack(one).asked, value)}
+                        onLeft={() => asking.left(key)}
                         firstRef={firstRef}
                         state={state}
                       />

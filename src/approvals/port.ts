@@ -38,8 +38,8 @@ export interface QuestionsProps {
   alarm: (text: string) => void
   /** One line at the foot of the page. */
   tell: (text: string) => void
-  /** The last question is gone, and the card with it. */
-  onGone?: () => void
+  /** The last question is gone, and the card with it. `secret`: while somebody typed a secret, which may go on for a moment. */
+  onGone?: (secret: boolean) => void
   /** Folded to one line, or open. */
   onFold?: (folded: boolean) => void
   /** Device's ms. */

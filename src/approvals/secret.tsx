@@ -14,6 +14,8 @@ export interface SecretProps {
   /** True: it was taken up to be sent. */
   give: (value: string | null) => boolean
   firstRef: (element: HTMLElement) => void
+  /** The field goes away while somebody is in it. */
+  onLeft: () => void
   state: (failed: string | null) => JSX.Element
 }
 
@@ -44,6 +46,7 @@ export function SecretQuestion(props: SecretProps) {
     addEventListener('pagehide', empty)
     document.addEventListener('visibilitychange', hide)
     onCleanup(() => {
+      if (document.activeElement === field) props.onLeft()
       empty()
       removeEventListener('pagehide', empty)
       document.removeEventListener('visibilitychange', hide)

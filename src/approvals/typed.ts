@@ -31,8 +31,11 @@ export interface TypedWords {
   settle: () => void
 }
 
-/** Words typed as an answer, kept on this device while they are typed. `sent`: that question's answer is on its way, or was taken. */
-export function createTyped(props: Pick<QuestionsProps, 'questions' | 'kept' | 'rescue' | 'tell'>, sent: (question: string) => boolean): TypedWords {
+/**
+ * Words typed as an answer, kept on this device while they are typed. `sent`: that question's answer is on its way, or was taken. `placed`: words
+ * came to stand in the field of this question without being typed there.
+ */
+export function createTyped(props: Pick<QuestionsProps, 'questions' | 'kept' | 'rescue' | 'tell'>, sent: (question: string) => boolean, placed: (question: string) => void): TypedWords {
   const [typed, setTyped]: [Accessor<Typed | null>, (typed: Typed | null) => void] = createSignal<Typed | null>(null)
   const put = (value: Typed | null) => {
     setTyped(value)
@@ -46,6 +49,7 @@ export function createTyped(props: Pick<QuestionsProps, 'questions' | 'kept' | '
     if (place.to === 'question') {
       put({ question: place.question, text: words.text })
       props.tell(t('clarify.carried'))
+      placed(place.question)
       return
     }
     put(null)
@@ -57,6 +61,7 @@ export function createTyped(props: Pick<QuestionsProps, 'questions' | 'kept' | '
     // Typed while it was being read: that is newer.
     if (!kept || typed()) return
     setTyped(kept)
+    placed(kept.question)
     settle()
   })
   return {

@@ -113,6 +113,21 @@ test('what was typed into a question that is gone stands in the message box', as
   clean()
 })
 
+test('a secret whose time is up while it is typed does not run on into the message box', async () => {
+  const page = await device(DESKTOP)
+  await page.goto(here.product.url)
+  await send(page, '[[secret:{"prompt":"Needed to deploy","ms":2500}]][[say:without it]]')
+  await page.getByLabel('Value', { exact: true }).pressSequentially('xyz')
+  await until(async () => (await card(page, 'A secret is needed').count()) === 0, 'time is up')
+  await page.keyboard.type('zy')
+  await page.keyboard.press('Enter')
+  await until(async () => (await prose(page)).includes('without it'), 'the run goes on')
+  expect(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue()).toBe('')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('page-title')
+  expect(JSON.stringify(await asked(here.product.url, `/api/session/changes?session_id=${sessionOf(page)}`))).not.toContain('zy')
+  clean()
+})
+
 test('a chat that allows everything says so in amber, answers by itself, and is ended with one press', async () => {
   const page = await device(DESKTOP)
   await page.goto(here.product.url)

@@ -37,6 +37,8 @@ export interface CardStage {
   rescued: string[]
   kept: () => Typed | null
   gone: () => number
+  /** The last card went from under somebody who typed a secret. */
+  blind: () => boolean
   allowAll: () => number
   setQuestions: (questions: OpenQuestion[]) => void
   setOnline: (online: boolean) => void
@@ -55,6 +57,7 @@ export interface CardStage {
 export function cards(first: OpenQuestion[], options: { quiet?: boolean; phone?: boolean; fingers?: boolean; kept?: Typed } = {}): CardStage {
   let now = 1000
   let gone = 0
+  let blind = false
   let allowed = 0
   let kept: Typed | null = options.kept ?? null
   let answer: () => Promise<void> = () => new Promise(() => undefined)
@@ -95,7 +98,10 @@ export function cards(first: OpenQuestion[], options: { quiet?: boolean; phone?:
         announce={(text) => log.said.push(text)}
         alarm={(text) => log.shouted.push(text)}
         tell={(text) => log.told.push(text)}
-        onGone={() => void gone++}
+        onGone={(secret) => {
+          gone++
+          blind = secret
+        }}
         now={() => now}
         skew={0}
       />
@@ -107,6 +113,7 @@ export function cards(first: OpenQuestion[], options: { quiet?: boolean; phone?:
     host, ...log, button, setQuestions, setOnline, setStopping,
     kept: () => kept,
     gone: () => gone,
+    blind: () => blind,
     allowAll: () => allowed,
     row: (id, row) => void rows.set(id, row),
     pass: (ms) => {

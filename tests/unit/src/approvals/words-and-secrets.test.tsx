@@ -125,6 +125,27 @@ describe('a question to a person', () => {
     expect(card.rescued).toEqual(['Half'])
   })
 
+  test('the focus goes on from a box that takes nothing now, never from words that stand there; and to a half-written answer', async () => {
+    const box = document.body.appendChild(document.createElement('textarea'))
+    box.value = 'half a message'
+    box.readOnly = true
+    box.focus()
+    show([wonder('a')])
+    await settle()
+    expect(document.activeElement).toBe(box)
+    on!.leave()
+    document.body.append(box)
+    box.value = ''
+    box.focus()
+    const card = show([wonder('a')])
+    await settle()
+    expect(document.activeElement).toBe(card.button(/Gross/))
+    card.leave()
+    show([wonder('a')], { kept: { question: 'a', text: 'Half' } })
+    await settle()
+    expect(document.activeElement).toBe(field())
+  })
+
   test('words find their place by what is open', () => {
     const typed = { question: 'a', text: 'x' }
     expect(placeOf(typed, [wonder('a')])).toEqual({ to: 'stay' })
@@ -180,6 +201,48 @@ describe('a secret', () => {
     expect(input().value).toBe('')
     await settle()
     expect(card.rescued).toEqual([])
+  })
+
+  test('that is being typed when its question goes runs on into nothing: no field, no answer, no key of the page, until it rests', async () => {
+    const card = show([need('a')])
+    await settle()
+    input().focus()
+    card.type('hus')
+    card.setQuestions([wonder('b')])
+    await settle()
+    card.pass(GUARD_MS)
+    expect(document.activeElement).toBe(card.host.querySelector('.ask'))
+    let heard = 0
+    const hear = () => heard++
+    addEventListener('keydown', hear)
+    for (const key of ['h', '1', 'Enter']) card.key(key, {}, document.activeElement!)
+    expect([heard, card.sent]).toEqual([0, []])
+    dispatchEvent(new Event('pointerdown'))
+    card.key('1')
+    removeEventListener('keydown', hear)
+    expect([heard, card.sent]).toEqual([1, [['b', 'Gross']]])
+  })
+
+  test('that is being typed when the last question goes is told to the page; one that was given is not', async () => {
+    const card = show([need('a')])
+    await settle()
+    card.pass(GUARD_MS)
+    card.answerWith(() => Promise.resolve())
+    input().focus()
+    card.type('hush')
+    card.key('Enter', {}, input())
+    await settle()
+    card.setQuestions([])
+    await settle()
+    expect([card.sent, card.gone(), card.blind()]).toEqual([[['a', 'hush']], 1, false])
+    card.leave()
+    const other = show([need('a')])
+    await settle()
+    input().focus()
+    other.setQuestions([])
+    await settle()
+    expect([other.gone(), other.blind()]).toEqual([1, true])
+    dispatchEvent(new Event('pointerdown'))
   })
 
   test('can be looked at while it is typed', () => {

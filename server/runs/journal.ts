@@ -163,6 +163,11 @@ export class Journal {
     }
   }
 
+  /** What a run before this one showed of the turn: steps of a sub-agent stand under the call that sent it, also when that has ended. */
+  recall(rows: Iterable<Row>): void {
+    for (const row of rows) if (row.kind === 'tool' && row.turn === this.#p.turn) this.#tools.recall(row.tool.call, row.id)
+  }
+
   /** The message that the agent is in, as it has it now, after `resume`: the row goes on where it begins like it, else it is written anew. */
   superseded(message: string): void {
     if (!this.#closed) this.#text.superseded(message)

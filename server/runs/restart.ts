@@ -128,6 +128,7 @@ export class Restart {
       { type: 'run.bound', run: id, turn: old.turn, ...old.bound! },
     ], now)
     core.line = line
+    run.journal.recall(before.tail.rows.values())
     run.journal.resume(reopens, said)
     run.steers.resume(reopens)
     if (text?.how === 'goes_on') run.journal.superseded(text.words)

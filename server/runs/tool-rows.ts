@@ -11,6 +11,8 @@ type Closed = Extract<AgentEvent, { type: 'tool.closed' }>
 /** The tools that an agent runs, by its own ids of the calls. */
 export class ToolRows {
   #calls = new Map<string, LiveRow>()
+  /** Rows of all calls so far: a sub-agent may go on after the call that sent it has ended, and its steps still stand under that one. */
+  #rows = new Map<string, string>()
 
   constructor(private readonly rows: LiveRows, private readonly p: { ledger: Ledger; generation: number }) {}
 
@@ -27,10 +29,11 @@ export class ToolRows {
   /** Null for a call that runs already. */
   started(event: Started): Draft | null {
     if (this.#calls.has(event.call)) return null
-    const parent = this.get(event.parent)?.id
+    const parent = event.parent === undefined ? undefined : this.#rows.get(event.parent)
     const { type: _, parent: __, ...head } = event
     const { row, draft } = this.rows.open({ kind: 'tool', tool: boundTool(head), ...(parent === undefined ? {} : { parent }) })
     this.#calls.set(event.call, row)
+    this.#rows.set(event.call, row.id)
     return draft
   }
 
@@ -51,5 +54,10 @@ export class ToolRows {
   /** One of the run before still runs. */
   resume(row: LiveRow): void {
     if (row.call !== undefined) this.#calls.set(row.call, row)
+  }
+
+  /** A call of an earlier run of the turn: what it sent may still report. */
+  recall(call: string, row: string): void {
+    this.#rows.set(call, row)
   }
 }

@@ -140,6 +140,20 @@ describe('rows', () => {
     expect(seen[7]!.parent).toBe(seen[6]!.id)
   })
 
+  it('of a sub-agent stand under the call that sent it, also when that has ended first; under no row where nobody knows the call', async () => {
+    const { emit, rows } = await speaking()
+    emit({ type: 'tool.started', call: 'sent', name: 'delegate', verb: 'other' })
+    emit({ type: 'tool.started', call: 'a', parent: 'sent', name: 'x', verb: 'other' })
+    emit({ type: 'tool.closed', call: 'sent', state: 'done' })
+    emit({ type: 'tool.started', call: 'b', parent: 'sent', name: 'y', verb: 'other' })
+    emit({ type: 'tool.started', call: 'deep', parent: 'a', name: 'y', verb: 'other' })
+    emit({ type: 'tool.started', call: 'lost', parent: 'nobody', name: 'z', verb: 'other' })
+    await settle()
+    const seen = await rows()
+    const [sent, a] = seen
+    expect(seen.map((row) => [row.state, row.parent])).toEqual([['done', undefined], ['live', sent!.id], ['live', sent!.id], ['live', a!.id], ['live', undefined]])
+  })
+
   it('of an answer are cut and rewritten when the agent corrects itself', async () => {
     const { emit, rows, timers } = await speaking()
     emit({ type: 'text', delta: 'Hello wurld' })

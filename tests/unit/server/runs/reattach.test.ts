@@ -56,6 +56,21 @@ describe('after our restart', () => {
     expect((await lastRun(session))!.finalRow).toBeDefined()
   })
 
+  it('steps of a sub-agent stand under the call that sent it in the run before, which had ended', async () => {
+    const { runsOn, recover, puppet, transcript, session } = await survived((old) => {
+      old.turn.emit({ type: 'tool.started', call: 'sent', name: 'delegate', verb: 'other' })
+      old.turn.emit({ type: 'tool.closed', call: 'sent', state: 'done' })
+    })
+    runsOn(null)
+    await recover()
+    puppet.turn.emit({ type: 'tool.started', call: 'step', parent: 'sent', name: 'x', verb: 'other' })
+    await settle()
+    const tools = [...(await transcript(session)).rows.values()].filter((row) => row.kind === 'tool')
+    expect(tools.map((row) => row.parent)).toEqual([undefined, tools[0]!.id])
+    puppet.turn.end({ outcome: 'completed' })
+    await settle()
+  })
+
   it('text that the agent said meanwhile is added where its message begins with what was shown', async () => {
     const { runsOn, recover, puppet, shown } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half an ' }))
     runsOn('Half an answer, ')

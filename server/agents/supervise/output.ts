@@ -12,40 +12,63 @@ const CHUNK = 256 * 1024
 export class Output {
   #at = 0
   #handle: FileHandle | null = null
+  /** One after the other: two at once would read the same twice. */
+  #queue: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly path: string) {}
 
   /** Begins an empty file, and gives what the program is to write to. The caller closes it once the program has it. */
   async begin(): Promise<FileHandle> {
-    await this.close()
-    this.#at = 0
     // Append: after it was emptied the program goes on at its new end.
-    return await open(this.path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+    const file = await open(this.path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600)
+    await this.resume()
+    return file
   }
 
-  /** What was written since the last call; empty when there is no file. Of more than can be kept only the end is read. */
-  async fresh(most = CHUNK): Promise<Buffer> {
-    const handle = (this.#handle ??= await open(this.path, constants.O_RDWR).catch(() => null))
-    if (!handle) return Buffer.alloc(0)
-    const { size } = await handle.stat()
-    if (size < this.#at) this.#at = 0
-    const from = Math.max(this.#at, size - most)
-    const buffer = Buffer.alloc(size - from)
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
-    this.#at = from + bytesRead
-    return buffer.subarray(0, bytesRead)
+  /** Takes up a file that is there, from its beginning. */
+  async resume(): Promise<void> {
+    await this.close()
+    await this.#next(async () => {
+      this.#at = 0
+      this.#handle = await open(this.path, constants.O_RDWR).catch(() => null)
+    })
+  }
+
+  /** What was written since the last call; empty where there is no file. Of more than `most` bytes only the end is read. */
+  fresh(most = CHUNK): Promise<Buffer> {
+    return this.#next(async () => {
+      const handle = this.#handle
+      if (!handle) return Buffer.alloc(0)
+      const { size } = await handle.stat()
+      if (size < this.#at) this.#at = 0
+      const from = Math.max(this.#at, size - most)
+      const buffer = Buffer.alloc(size - from)
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
+      this.#at = from + bytesRead
+      return buffer.subarray(0, bytesRead)
+    })
   }
 
   /** Empties a file that has more than `most` bytes. What was not read is lost. */
-  async empty(most: number): Promise<void> {
-    if (this.#at <= most || !this.#handle) return
-    await this.#handle.truncate(0)
-    this.#at = 0
+  empty(most: number): Promise<void> {
+    return this.#next(async () => {
+      if (this.#at <= most || !this.#handle) return
+      await this.#handle.truncate(0)
+      this.#at = 0
+    })
   }
 
-  async close(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = null
-    await handle?.close().catch(() => undefined)
+  close(): Promise<void> {
+    return this.#next(async () => {
+      const handle = this.#handle
+      this.#handle = null
+      await handle?.close().catch(() => undefined)
+    })
+  }
+
+  #next<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work)
+    this.#queue = done.catch(() => undefined)
+    return done
   }
 }

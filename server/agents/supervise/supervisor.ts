@@ -41,9 +41,10 @@ export class NotStarted extends Error {
   }
 }
 
-/** ms between two looks at a starting program's output, at a running one's, and at whether an adopted one lives. */
+/** ms between two looks at a starting program's output, at a running one's, and at whether an adopted one lives: its end is told to nobody. */
 const WATCH_START = 25
 const WATCH = 1_000
+const WATCH_ADOPTED = 200
 /** What of its output lies on disk before it is emptied, bytes. */
 const KEEP_ON_DISK = 1024 * 1024
 /** A program that has run so long has not failed to start; ms. */
@@ -143,8 +144,7 @@ export class Supervisor {
     this.#skipPause?.()
     await this.#starting?.catch(() => undefined)
     this.#watching?.()
-    await this.#read().catch(() => undefined)
-    await Promise.all([this.#out.close(), this.#err.close()])
+    await this.#close()
   }
 
   async #begin(): Promise<Running<Contact>> {
@@ -189,6 +189,7 @@ export class Supervisor {
     // One that has not said its port yet was starting when its server died; one that does not answer can be used by nobody, and holds the profile's store.
     if (ours && record.port > 0 && (await greet(record.port).catch(() => false))) {
       this.#log.begin([record.token])
+      await Promise.all([this.#out.resume(), this.#err.resume()])
       const { pid, port, token } = record
       return this.#take({ pid, startedAt: record.startedAt ?? this.parts.timers.now(), adopted: true, contact: { port, token }, ended: this.#whenGone(pid, record.startTime) })
     }
@@ -208,7 +209,8 @@ export class Supervisor {
     if (this.#unwanted) throw new NotStarted('It was told to end.')
     this.#log.begin([launch.token, ...launch.secrets])
     const startedAt = timers.now()
-    const { pid, ended } = await spawnProgram(launch, cwd, { out: this.#out, err: this.#err }).catch((error: Error) => {
+    const { pid, ended } = await spawnProgram(launch, cwd, { out: this.#out, err: this.#err }).catch(async (error: Error) => {
+      await this.#close()
       throw new NotStarted(`${kind.name} could not be started: ${error.message}`)
     })
     try {
@@ -221,6 +223,7 @@ export class Supervisor {
       return this.#take({ pid, startedAt, adopted: false, contact: { port, token: launch.token }, ended })
     } catch (error) {
       await this.#end({ pid, ended })
+      await this.#close()
       await dropRecord(folder)
       throw error
     }
@@ -237,6 +240,7 @@ export class Supervisor {
       said = (said + (await this.#out.fresh()).toString('utf8')).slice(-KEEP_ON_DISK)
       // A sign of a program that has ended meanwhile is worth nothing.
       const over = ending as Ending | null
+      if (over) this.#log.add(await this.#err.fresh())
       if (over) throw new NotStarted(this.#withLast(`${kind.name} ended before it was ready (${endingWords(over)})`))
       const port = this.parts.sign(said)
       if (port !== null) return port
@@ -263,7 +267,7 @@ export class Supervisor {
     this.#running = null
     this.#watching?.()
     if (this.#left) return
-    await this.#read().catch(() => undefined)
+    await this.#close()
     await dropRecord(this.parts.folder)
     this.#state = byUs ? 'idle' : 'failed'
     if (!byUs) {
@@ -306,9 +310,14 @@ export class Supervisor {
     await this.#out.empty(0)
   }
 
+  async #close(): Promise<void> {
+    await this.#read().catch(() => undefined)
+    await Promise.all([this.#out.close(), this.#err.close()])
+  }
+
   async #whenGone(pid: number, startTime: string): Promise<Ending> {
     while ((await this.parts.facts.startTime(pid)) === startTime && (await this.parts.facts.command(pid)) !== null) {
-      await new Promise<void>((resolve) => void this.parts.timers.after(WATCH, resolve))
+      await new Promise<void>((resolve) => void this.parts.timers.after(WATCH_ADOPTED, resolve))
     }
     return { code: null, signal: null }
   }

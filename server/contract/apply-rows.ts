@@ -22,10 +22,11 @@ export function openRow(value: Transcript, event: EventOf<'row.opened'>, touched
 function rowOf(event: EventOf<'row.opened'>): Row {
   const base: RowBase = present({
     id: event.row, n: event.n, turn: event.turn, run: event.run, parent: event.parent, pos: event.pos, seq: event.seq, at: event.at,
-    state: event.state ?? (event.kind === 'notice' ? 'done' : 'live'), text: event.text ?? '',
+    state: event.state ?? (event.kind === 'notice' || event.kind === 'divider' ? 'done' : 'live'), text: event.text ?? '',
   } as RowBase)
   if (event.kind === 'tool') return { ...base, kind: 'tool', tool: present(event.tool) }
   if (event.kind === 'notice') return { ...base, kind: 'notice', notice: present(event.notice) }
+  if (event.kind === 'divider') return { ...base, kind: 'divider', divider: present(event.divider) }
   if (event.kind === 'plan') return { ...base, kind: 'plan', plan: event.plan.map((entry) => present(entry)), plannedAt: event.at }
   // Its id comes with `steer.accepted`, which stands in the same append.
   if (event.kind === 'steer') return { ...base, kind: 'steer', steer: { id: '', state: 'accepted' } }

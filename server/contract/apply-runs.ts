@@ -20,7 +20,7 @@ export function createSession(value: Transcript, event: EventOf<'session.created
 }
 
 /** `patch` is made from the head only when the event is newer than it; the fields `drop` leave the head then. */
-export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>, ...drop: ('approvals' | 'effort' | 'foreign')[]): void {
+export function changeHead(value: Transcript, seq: number, touched: Touched, patch: (head: SessionHead) => Partial<SessionHead>, ...drop: ('approvals' | 'effort' | 'foreign' | 'foreignMark')[]): void {
   const head = value.session!
   if (seq <= head.seq) return
   const next = { ...head, ...present(patch(head)), seq }
@@ -38,10 +38,12 @@ export function changeSession(value: Transcript, event: EventOf<'session.changed
   return true
 }
 
-/** Another agent does not know the session of the one before it. */
+/** Another agent does not know the session of the one before it, and another session has a store mark of its own. */
 export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touched: Touched): boolean {
-  const { agent, foreign, why } = event
-  changeHead(value, event.seq, touched, () => ({ agent, foreign }) as Partial<SessionHead>, ...(why === 'changed' && foreign === undefined ? ['foreign' as const] : []))
+  const { agent, foreign, mark, why } = event
+  const leaves = why === 'changed' && foreign === undefined
+  const unmarked = mark === undefined && (leaves || (foreign !== undefined && foreign !== value.session!.foreign))
+  changeHead(value, event.seq, touched, () => ({ agent, foreign, foreignMark: mark }) as Partial<SessionHead>, ...(leaves ? ['foreign' as const] : []), ...(unmarked ? ['foreignMark' as const] : []))
   return true
 }
 
@@ -95,7 +97,7 @@ export function settleRun(value: Transcript, event: EventOf<'run.settled'>, touc
       ...run, state: 'settled', settledAt: at, outcome, reason, problem: problem && present(problem), usage: usage ? present(usage) : run.usage,
       timings: present(timings), finalRow,
     } as Run))
-  if (fits) changeHead(value, event.seq, touched, () => ({ lastAt: at }))
+  if (fits) changeHead(value, event.seq, touched, () => ({ lastAt: at, foreignMark: event.mark }) as Partial<SessionHead>)
   return fits
 }
 

@@ -1,8 +1,8 @@
 import type { ApprovalRequest, RetiredWhy, ChoiceKind } from './approvals'
 import type { RunProblem } from './problems'
 import type { ClarifyRequest, SecretRequest } from './questions'
-import type { NoticeHead, PlanEntry, RowKind, RowState, ToolHead, TurnSource } from './rows'
-import type { AgentRef, ModelRef, RunCause, RunOutcome, TitleBy, Timings, Usage, SessionHead } from './session'
+import type { DividerHead, NoticeHead, PlanEntry, RowKind, RowState, ToolHead, TurnSource } from './rows'
+import type { AgentKind, AgentRef, ModelRef, RunCause, RunOutcome, TitleBy, Timings, Usage, SessionHead } from './session'
 
 /**
  * Events: the durable facts of a session (spec/log.md §3). `seq` is gapless from 1 within a session; `at` is the server's ms and
@@ -18,18 +18,19 @@ export interface RowOpening {
   turn: string
   run?: string
   parent?: string
-  /** `live` unless said otherwise; a notice is born `done`. */
+  /** `live` unless said otherwise; a notice and a divider are born `done`. */
   state?: RowState
   /** The first text, shown at once. */
   text?: string
 }
 
 export type RowOpened = RowOpening &
-  ({ kind: 'thought' | 'answer' | 'question' | 'steer' } | { kind: 'tool'; tool: ToolHead } | { kind: 'plan'; plan: PlanEntry[] } | { kind: 'notice'; notice: NoticeHead })
+  ({ kind: 'thought' | 'answer' | 'question' | 'steer' } | { kind: 'tool'; tool: ToolHead } | { kind: 'plan'; plan: PlanEntry[] } | { kind: 'notice'; notice: NoticeHead } | { kind: 'divider'; divider: DividerHead })
 
 export interface EventPayloads {
   'session.created': { title: string; titleBy: TitleBy; profile: string; workspace: string; agent: AgentRef | null; model: ModelRef | null; source: SessionHead['source'] }
-  'agent.bound': { agent: AgentRef; foreign?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
+  /** `reseeded` and `changed` come with a divider row. `mark`: as in `run.settled`; another foreign session without one has none. */
+  'agent.bound': { agent: AgentRef; foreign?: string; mark?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
   'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; /** Null: the agent's own measure. */ effort?: string | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
   'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource }
   'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null; /** Only with `reattached`: closed rows of the turn that become live again and belong to this run. Of words, those that were given back to the draft: they are with the agent again. */ reopens?: string[] }
@@ -72,9 +73,15 @@ export interface EventPayloads {
   'usage.reported': { run: string; turn: string; usage: Usage }
   'run.stopping': { run: string; turn: string; by: 'person' | 'server' | 'delete' }
   /** Every live row is closed and every open question retired in the same append, before it. */
-  'run.settled': { run: string; turn: string; outcome: RunOutcome; reason?: string; problem?: RunProblem; usage?: Usage; timings: Timings; finalRow?: string }
+  'run.settled': { run: string; turn: string; outcome: RunOutcome; reason?: string; problem?: RunProblem; usage?: Usage; timings: Timings; finalRow?: string; /** Where the agent's own store stood when this turn was over; opaque (spec/agents.md §7). */ mark?: string }
   /** `counted` says how many of the rows the head's `count` holds, so that a partial reader agrees. Turns whose last row goes leave too. */
   'rows.retracted': { rows: string[]; turns: string[]; why: 'edit' | 'retry' | 'undo' | 'truncate' | 'clear' | 'superseded'; by?: string; counted: number }
+  /**
+   * Turns and rows of a foreign store, of which the event holds the numbers and not the rows: they are the fold's second input, an `ImportBatch`. A reader without it catches up.
+   * `turns` and `rows` count them; `first` and `last` are the places of the first and the last row. `replaced`: rows that leave because the store has them whole. `counted`: how much
+   * the head's `count` rises by all of it. `lastAt`: server's ms of the newest of them. At most `IMPORT_LIMIT` rows an append.
+   */
+  'rows.imported': { source: AgentKind; turns: number; rows: number; first: string; last: string; replaced: string[]; counted: number; lastAt: number; mark?: string }
   'session.deleted': Record<never, never>
 }
 

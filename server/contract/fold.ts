@@ -1,3 +1,4 @@
+import { importRows, type ImportBatch } from './apply-import'
 import { endQuestion, raiseQuestion } from './apply-questions'
 import { changeQueue } from './apply-queue'
 import { changeRow, changeSteer, closeRow, cutRow, growRow, openRow, replacePlan, retractRows } from './apply-rows'
@@ -7,6 +8,7 @@ import { EMPTY_QUEUE } from './queue'
 import type { Transcript } from './session'
 import { untouched, type Touched } from './touched'
 
+export { IMPORT_LIMIT, type ImportBatch } from './apply-import'
 export { merge, type Merged } from './merge'
 export { addTouched, untouched, type Touched } from './touched'
 
@@ -31,26 +33,27 @@ export function emptyTranscript(): Transcript {
 /**
  * One step of the fold, in place on the containers; row, turn, run and head objects are replaced, never mutated. Costs the size of
  * the event, or of what it removes. `old`: seen before, nothing changed. `gap`: it does not follow (an event between is missing, its
- * type is unknown, or it does not fit what is held), nothing changed; the reader catches up.
+ * type is unknown, or it does not fit what is held), nothing changed; the reader catches up. `batch` is the second input of `rows.imported`; without it that
+ * event is a gap.
  */
-export function apply(value: Transcript, event: Event): Applied {
+export function apply(value: Transcript, event: Event, batch?: ImportBatch): Applied {
   if (event.seq <= value.seq) return { state: 'old' }
   if (event.seq !== value.seq + 1) return { state: 'gap' }
   if (value.session ? value.session.id !== event.session : event.type !== 'session.created') return { state: 'gap' }
   const touched = untouched()
-  if (!take(value, event, touched)) return { state: 'gap' }
+  if (!take(value, event, touched, batch)) return { state: 'gap' }
   value.seq = event.seq
   return { state: 'applied', touched }
 }
 
-/** A new value with the events applied; the given one stays as it is. Events seen before are skipped. Throws `FoldGap`. */
-export function fold(value: Transcript, events: Iterable<Event>): Transcript {
+/** A new value with the events applied; the given one stays as it is. Events seen before are skipped. `batchOf`: what an import brought, by its `seq`. Throws `FoldGap`. */
+export function fold(value: Transcript, events: Iterable<Event>, batchOf?: (seq: number) => ImportBatch | undefined): Transcript {
   const next: Transcript = { ...value, turns: new Map(value.turns), rows: new Map(value.rows), order: [...value.order] }
-  for (const event of events) if (apply(next, event).state === 'gap') throw new FoldGap(event.seq)
+  for (const event of events) if (apply(next, event, batchOf?.(event.seq)).state === 'gap') throw new FoldGap(event.seq)
   return next
 }
 
-function take(value: Transcript, event: Event, touched: Touched): boolean {
+function take(value: Transcript, event: Event, touched: Touched, batch: ImportBatch | undefined): boolean {
   switch (event.type) {
     case 'session.created': return createSession(value, event, touched)
     case 'agent.bound': return bindAgent(value, event, touched)
@@ -94,6 +97,7 @@ function take(value: Transcript, event: Event, touched: Touched): boolean {
       if (event.counted > 0) changeHead(value, event.seq, touched, (head) => ({ count: head.count - event.counted }))
       return true
     }
+    case 'rows.imported': return batch !== undefined && importRows(value, event, batch, touched)
     case 'session.deleted': return leave(value, touched)
     // A type of a newer server: what it means is learned by catch-up.
     default: return false

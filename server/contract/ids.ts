@@ -50,6 +50,17 @@ export function posAfter(last: string): string {
   return DIGITS[digits.length] + digits
 }
 
+/**
+ * Places for rows that come between `after` and the place that follows it, in order: `after` with a suffix, which no place made by `posAfter` has (spec/log.md §4).
+ * `after` is the last place before the gap, so nothing stands between it and the first of them.
+ */
+export function posBehind(after: string, count: number): string[] {
+  const places: string[] = []
+  let suffix = ''
+  for (let i = 0; i < count; i++) places.push(after + (suffix = posAfter(suffix)))
+  return places
+}
+
 /** Display order of two positions: by code unit, never by locale. */
 export function comparePos(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0

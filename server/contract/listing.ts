@@ -129,9 +129,8 @@ function openQuestion(row: Row): Approval | Clarify | Secret | undefined {
 
 function lineOf(rows: Row[], run: Run | undefined, question: Approval | Clarify | Secret | undefined): ListLine | undefined {
   if (question) return { kind: 'question', text: clip(asked(question), LINE_LENGTH) }
-  if (!run) return undefined
-  if (run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && (row.kind === 'tool' || row.kind === 'thought' || row.kind === 'answer')))
-  if (run.outcome === 'failed' || run.outcome === 'interrupted') return { kind: 'problem', text: firstSentence(run.problem?.words ?? '', LINE_LENGTH) }
+  if (run && run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && (row.kind === 'tool' || row.kind === 'thought' || row.kind === 'answer')))
+  if (run?.outcome === 'failed' || run?.outcome === 'interrupted') return { kind: 'problem', text: firstSentence(run.problem?.words ?? '', LINE_LENGTH) }
   const answer = rows.findLast((row) => row.kind === 'answer' && row.text.length > 0)
   const text = answer ? firstSentence(answer.text, LINE_LENGTH) : ''
   return text ? { kind: 'answer', text } : undefined

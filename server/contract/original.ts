@@ -161,7 +161,8 @@ function opened(stream: OriginalStream, event: EventOf<'row.opened'>): OriginalF
   switch (event.kind) {
     case 'notice': return WARNINGS.has(event.notice.code) ? [{ k: 0, name: 'warning', data: { type: event.notice.code, message: event.notice.words ?? event.notice.code } }] : []
     case 'plan': return [{ k: 1, name: 'todo_state', data: { ...todoState(stream.session, stream.run, event.plan, event.at) } }]
-    case 'steer': return []
+    case 'steer':
+    case 'divider': return []
     case 'question': return progress(stream)
     case 'tool': {
       const { tool } = event

@@ -39,7 +39,9 @@ export interface SteerRow extends RowBase { kind: 'steer'; steer: SteerHead }
 /** The agent's list of what it is going to do; one a run, replaced in place. */
 export interface PlanRow extends RowBase { kind: 'plan'; plan: PlanEntry[]; /** Server's ms of its last change; never falls. */ plannedAt: number }
 export interface NoticeRow extends RowBase { kind: 'notice'; notice: NoticeHead }
-export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | SteerRow | PlanRow | NoticeRow
+/** Something about the chat as a whole changed here, such as what its agent remembers. */
+export interface DividerRow extends RowBase { kind: 'divider'; divider: DividerHead }
+export type Row = UserRow | ThoughtRow | AnswerRow | ToolRow | QuestionRow | SteerRow | PlanRow | NoticeRow | DividerRow
 export type RowKind = Row['kind']
 
 export type TurnSource = 'person' | 'queue' | 'wakeup' | 'goal' | 'agent'
@@ -91,4 +93,7 @@ export interface NoticeHead {
 }
 
 /** Limits of what a row may hold; longer things are cut with `cut: true`. UTF-16 units. */
+/** `agent_reseeded`: the agent begins anew with the text of this chat; `agent_changed`: another agent goes on with it; `written_elsewhere`: what follows until the next message was written in another program. */
+export interface DividerHead { code: 'agent_reseeded' | 'agent_changed' | 'written_elsewhere'; params?: Record<string, string | number> }
+
 export const TOOL_TEXT_LIMIT = 16_384

@@ -23,6 +23,8 @@ export interface SessionHead {
   agent: AgentRef | null
   /** The agent's own stored session, opaque. */
   foreign?: string
+  /** Where the agent's own store stood when we last were of one mind with it; opaque. Another one now: somebody else wrote there (spec/agents.md §7). */
+  foreignMark?: string
   model: ModelRef | null
   /** How hard the model is to think, one of its `efforts`; absent: the agent's own measure. */
   effort?: string

@@ -1,5 +1,6 @@
 import type { Changes, Cursor, ListChanges } from '../contract/wire'
 import type { Draft, Event } from '../contract/events'
+import type { ImportBatch } from '../contract/fold'
 import type { ListEntry } from '../contract/listing'
 import type { Run, SessionHead, Transcript } from '../contract/session'
 
@@ -28,6 +29,10 @@ export interface Store {
   list(opts: { profile: string; limit: number; after?: Cursor; before?: string }): Promise<ListChanges>
   /** The log of one session from a `seq` on, oldest first. Events that were pruned are not in it: their numbers are missing. */
   events(session: string, opts: { afterSeq: number; limit: number }): Promise<Event[]>
+  /** What a `rows.imported` brought, as far as it was not retracted since: the fold's second input. Empty for any other event. */
+  imported(session: string, seq: number): Promise<ImportBatch>
+  /** Which rows of agents' own stores are known to a chat, in no order. */
+  foreign(session: string): Promise<ForeignRow[]>
   /** Committed entries with a revision in (after, upTo], for replay to a reader. Null when part of it is not to be had (then the reader resets). */
   since(opts: { after: number; upTo: number; session?: string; profile: string; limit: number }): Promise<Committed[] | null>
   /** The highest committed revision. */
@@ -80,7 +85,17 @@ export interface Append {
   context?: ContextChange
   /** Opaque values of an agent kept beside an event, by the id of the question: in no frame, row or export. */
   beside?: { id: string; foreign: string }[]
+  /** The batch of the one `rows.imported` among the events. */
+  imported?: ImportBatch
+  /** Rows of the agent's own store that are known from now on. One that is known as something else refuses the entry (`mapped`): nothing is imported twice (spec/agents.md §7). */
+  foreign?: ForeignRow[]
 }
+
+/**
+ * A row of an agent's own store, by names that are the agent's: which store, which of its sessions, which row. `ours`: the row that shows it; null: none does, or it
+ * has been retracted.
+ */
+export interface ForeignRow { store: string; session: string; row: string; ours: string | null }
 
 export interface ReceiptScope { profile: string; route: string; key: string }
 /** What an accepted request was answered, kept 30 days. */
@@ -120,7 +135,7 @@ export interface SessionState {
 export interface ToolProcess { pid: number; /** Kernel start time of the leader, in clock ticks since boot, as text; guards against a reused id. */ startTime: string; bootId: string; session: string; run: string }
 export interface StoreStats { commits: number; events: number; lastCommitMs: number; waiting: number; bytes?: number }
 
-export type RefusalWhy = 'sequence' | 'stale_generation' | 'key_reused' | 'deleted' | 'unknown_session' | 'open_rows' | 'exists'
+export type RefusalWhy = 'sequence' | 'stale_generation' | 'key_reused' | 'deleted' | 'unknown_session' | 'open_rows' | 'exists' | 'mapped'
 export class StoreRefusal extends Error {
   constructor(readonly why: RefusalWhy, readonly receipt?: Receipt) { super(`store refused: ${why}`); this.name = 'StoreRefusal' }
 }

@@ -2,7 +2,7 @@ import type { Cursor } from '../contract/wire'
 import type { Append, ReceiptScope, StoreFault, StoreUnopened, ToolProcess } from './port'
 import type { Connection } from './driver'
 import { list } from './read/list'
-import { events, queued, run, since, unsettled } from './read/log'
+import { events, foreign, imported, queued, run, since, unsettled } from './read/log'
 import { check, context, processes, receipt } from './read/small'
 import { load } from './read/state'
 import { changes, window } from './read/window'
@@ -19,6 +19,8 @@ export const READS = {
   changes: ({ db, store }: Reading, session: string, opts: { after: Cursor; from: string; limit: number }) => changes(db, store, session, opts),
   list: ({ db, store }: Reading, opts: { profile: string; limit: number; after?: Cursor; before?: string }) => list(db, store, opts),
   events: ({ db }: Reading, session: string, opts: { afterSeq: number; limit: number }) => events(db, session, opts),
+  imported: ({ db }: Reading, session: string, seq: number) => imported(db, session, seq),
+  foreign: ({ db }: Reading, session: string) => foreign(db, session),
   since: ({ db }: Reading, opts: { after: number; upTo: number; session?: string; profile: string; limit: number }) => since(db, opts),
   run: ({ db }: Reading, id: string) => run(db, id),
   unsettled: ({ db }: Reading) => unsettled(db),

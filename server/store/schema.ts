@@ -11,12 +11,15 @@ import type { Connection } from './driver'
  * Since 2: `queue` holds the waiting messages alone, so asking who has any never meets a history. `beside` holds the agents' own values of open questions. `list.read` is how far a
  * person has read. `runs.kept_from` is the `seq` behind which row events of a settled run may still stand, null once they are pruned; `sessions.pruned_rev` the highest revision that
  * has lost an event.
+ *
+ * Since 3: `foreign_rows` says of each row of an agent's own store that was met which of our rows shows it; null, if none does or it has been retracted.
  */
 export interface Migration { to: number; up(db: Connection): void }
 
 export const MIGRATIONS: readonly Migration[] = [
   { to: 1, up: (db) => db.exec(FIRST) },
   { to: 2, up: (db) => db.exec(SECOND) },
+  { to: 3, up: (db) => db.exec(THIRD) },
 ]
 
 const FIRST = `
@@ -188,4 +191,16 @@ UPDATE runs SET settled_at = CAST(coalesce(
   0) AS INTEGER)
 WHERE id NOT IN (SELECT run FROM sessions WHERE run IS NOT NULL);
 CREATE INDEX runs_prunable ON runs (settled_at) WHERE kept_from IS NOT NULL;
+`
+
+const THIRD = `
+CREATE TABLE foreign_rows (
+  store TEXT NOT NULL,
+  session TEXT NOT NULL,
+  id TEXT NOT NULL,
+  sid INTEGER NOT NULL REFERENCES sessions,
+  row TEXT,
+  PRIMARY KEY (store, session, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX foreign_rows_row ON foreign_rows (sid, row);
 `

@@ -22,7 +22,7 @@ const TYPES = Object.keys({
   'session.created': 1, 'agent.bound': 1, 'session.changed': 1, 'turn.admitted': 1, 'run.started': 1, 'run.bound': 1, 'row.opened': 1, 'row.grew': 1, 'row.cut': 1, 'row.changed': 1, 'row.closed': 1,
   'approval.raised': 1, 'approval.decided': 1, 'approval.retired': 1, 'clarify.raised': 1, 'clarify.answered': 1, 'clarify.retired': 1, 'secret.raised': 1, 'secret.answered': 1, 'secret.retired': 1,
   'steer.accepted': 1, 'steer.delivered': 1, 'steer.returned': 1, 'plan.replaced': 1, 'queue.added': 1, 'queue.changed': 1, 'queue.moved': 1, 'queue.combined': 1, 'queue.removed': 1, 'queue.taken': 1,
-  'usage.reported': 1, 'run.stopping': 1, 'run.settled': 1, 'rows.retracted': 1, 'session.deleted': 1,
+  'usage.reported': 1, 'run.stopping': 1, 'run.settled': 1, 'rows.retracted': 1, 'rows.imported': 1, 'session.deleted': 1,
 } satisfies Record<EventType, 1>)
 
 const typesOf = (logs: readonly { events: readonly { type: string }[] }[]): string[] => [...new Set(logs.flatMap(({ events }) => events.map(({ type }) => type)))].sort()
@@ -31,10 +31,10 @@ test('chats of today write every kind of event, and what they write folds to som
   const played = await playChats()
   const folder = process.env.RECORD
   if (folder) mkdirSync(folder, { recursive: true })
-  for (const { name, events } of played) {
-    const value = fold(emptyTranscript(), events)
+  for (const { name, events, imports } of played) {
+    const value = fold(emptyTranscript(), events, (seq) => imports.get(seq))
     expect(checkInvariants(value), name).toEqual([])
-    if (folder) writeFileSync(join(folder, `${name}.json`), recordingOf(MIGRATIONS.at(-1)!.to, events, value))
+    if (folder) writeFileSync(join(folder, `${name}.json`), recordingOf(MIGRATIONS.at(-1)!.to, { events, imports }, value))
   }
   expect(typesOf(played)).toEqual([...TYPES].sort())
 })
@@ -46,13 +46,13 @@ describe('recorded logs', () => {
     expect(typesOf(logs.filter(({ schema }) => schema === newest))).toEqual([...TYPES].sort())
   })
 
-  test.each(logs)('$name folds to what it folded to when it was written, in one go, in two, and event by event', ({ events, expected }) => {
-    expect(fold(emptyTranscript(), events)).toEqual(expected)
+  test.each(logs)('$name folds to what it folded to when it was written, in one go, in two, and event by event', ({ events, expected, batchOf }) => {
+    expect(fold(emptyTranscript(), events, batchOf)).toEqual(expected)
     expect(checkInvariants(expected)).toEqual([])
     let value = emptyTranscript()
     for (const [k, event] of events.entries()) {
-      expect(fold(value, events.slice(k))).toEqual(expected)
-      value = fold(value, [event, event])
+      expect(fold(value, events.slice(k), batchOf)).toEqual(expected)
+      value = fold(value, [event, event], batchOf)
     }
     expect(value).toEqual(expected)
   })

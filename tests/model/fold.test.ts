@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../server/contract/events'
-import { addTouched, apply, emptyTranscript, fold, merge, untouched, type Touched } from '../../server/contract/fold'
+import { addTouched, apply, emptyTranscript, fold, merge, untouched, type ImportBatch, type Touched } from '../../server/contract/fold'
 import { entryOf } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
-import { arbitraryHistory, type History } from '../support/history'
+import { importedHistory, type ImportedHistory } from '../support/imports'
 import { checkInvariants } from '../support/invariants'
 import { LogChecker } from '../support/log-checker'
 import { commitEntry, emptyDisk } from '../support/model-disk'
@@ -21,7 +21,7 @@ async function law(name: string, histories: number, arbitrary: fc.Arbitrary<unkn
   await fc.assert(property, { numRuns: histories, seed })
 }
 
-function eventsOf(history: History): Event[] {
+function eventsOf(history: ImportedHistory): Event[] {
   return history.appends.flatMap((append) => append.events)
 }
 
@@ -44,45 +44,47 @@ function samePart(part: Transcript, whole: Transcript, what: string): void {
 
 describe('the fold', () => {
   test('is the same for any split into live and replay, and twice applied events change nothing', async () => {
-    await law('split and duplicates', HISTORIES, [arbitraryHistory(), fc.nat(), fc.nat()], (history: History, k: number, back: number) => {
+    await law('split and duplicates', HISTORIES, [importedHistory(), fc.nat(), fc.nat()], (history: ImportedHistory, k: number, back: number) => {
       const events = eventsOf(history)
-      const whole = fold(emptyTranscript(), events)
+      const { batchOf } = history
+      const whole = fold(emptyTranscript(), events, batchOf)
       const cut = k % (events.length + 1)
-      same(fold(fold(emptyTranscript(), events.slice(0, cut)), events.slice(cut)), whole, 'split')
+      same(fold(fold(emptyTranscript(), events.slice(0, cut), batchOf), events.slice(cut), batchOf), whole, 'split')
       const again = events.slice(Math.max(0, cut - (back % 7)), cut)
-      const value = fold(emptyTranscript(), events.slice(0, cut))
+      const value = fold(emptyTranscript(), events.slice(0, cut), batchOf)
       const before = fold(value, [])
-      for (const event of again) if (apply(value, event).state !== 'old') throw new Error(`event ${event.seq} was taken twice`)
+      for (const event of again) if (apply(value, event, history.batchOf(event.seq)).state !== 'old') throw new Error(`event ${event.seq} was taken twice`)
       same(value, before, 'duplicates')
-      same(fold(value, [...again, ...events.slice(cut)]), whole, 'replay that overlaps')
-      same(fold(emptyTranscript(), JSON.parse(JSON.stringify(events)) as Event[]), whole, 'events that were on the wire')
+      same(fold(value, [...again, ...events.slice(cut)], batchOf), whole, 'replay that overlaps')
+      same(fold(emptyTranscript(), JSON.parse(JSON.stringify(events)) as Event[], batchOf), whole, 'events that were on the wire')
     })
   })
 
   test('reports a gap, applies nothing of it, and never mutates an object that it gave out', async () => {
-    await law('gap', HISTORIES, [arbitraryHistory(), fc.nat()], (history: History, k: number) => {
+    await law('gap', HISTORIES, [importedHistory(), fc.nat()], (history: ImportedHistory, k: number) => {
       const events = eventsOf(history)
+      const { batchOf } = history
       const cut = k % events.length
-      const value = fold(emptyTranscript(), events.slice(0, cut))
+      const value = fold(emptyTranscript(), events.slice(0, cut), batchOf)
       const held = structuredClone(value)
       const objects = [value.session, ...value.rows.values(), ...value.turns.values()]
       const copies = structuredClone(objects)
-      for (const event of events.slice(cut + 1, cut + 4)) if (apply(value, event).state !== 'gap') throw new Error(`event ${event.seq} was taken before the one it follows`)
+      for (const event of events.slice(cut + 1, cut + 4)) if (apply(value, event, history.batchOf(event.seq)).state !== 'gap') throw new Error(`event ${event.seq} was taken before the one it follows`)
       same(value, held, 'after a gap')
-      for (const event of events.slice(cut)) apply(value, event)
+      for (const event of events.slice(cut)) apply(value, event, history.batchOf(event.seq))
       same(objects, copies, 'objects given out')
     })
   })
 
   test('names in touched exactly what it changed', async () => {
-    await law('touched', HISTORIES, [arbitraryHistory()], (history: History) => {
+    await law('touched', HISTORIES, [importedHistory()], (history: ImportedHistory) => {
       const value = emptyTranscript()
       for (const append of history.appends) {
         const before = fold(value, [])
         const batch = untouched()
         for (const event of append.events) {
           const at = fold(value, [])
-          const applied = apply(value, event)
+          const applied = apply(value, event, history.batchOf(event.seq))
           if (applied.state !== 'applied') throw new Error(`${event.type} did not apply`)
           sameTouched(applied.touched, at, value)
           same(applied.touched.queue, at.queue !== value.queue, 'queue')
@@ -96,7 +98,7 @@ describe('the fold', () => {
 
 describe('catch-up through a store', () => {
   test('from every cursor, and then live, is the fold', async () => {
-    await law('catch-up', HISTORIES, [arbitraryHistory(), fc.nat(), fc.integer({ min: 1, max: 12 })], async (history: History, k: number, limit: number) => {
+    await law('catch-up', HISTORIES, [importedHistory(), fc.nat(), fc.integer({ min: 1, max: 12 })], async (history: ImportedHistory, k: number, limit: number) => {
       const store = new ModelStore()
       const wholes: Transcript[] = []
       const at = k % history.appends.length
@@ -115,12 +117,12 @@ describe('catch-up through a store', () => {
         }
         await partial(store, history, i, limit, wholes[i]!)
       }
-      same(wholes[wholes.length - 1], fold(emptyTranscript(), eventsOf(history)), 'the store')
+      same(wholes[wholes.length - 1], fold(emptyTranscript(), eventsOf(history), history.batchOf), 'the store')
     })
   })
 
   /** Readers that hold a part: a window now, older ones later, live events and catch-up between. */
-  async function partial(store: ModelStore, history: History, at: number, limit: number, here: Transcript): Promise<void> {
+  async function partial(store: ModelStore, history: ImportedHistory, at: number, limit: number, here: Transcript): Promise<void> {
     const { session } = history
     const window = await store.window(session, { limit })
     if (!window) return
@@ -131,12 +133,12 @@ describe('catch-up through a store', () => {
     const older = await store.window(session, { limit, before: part.from })
     const rest = history.appends.slice(at + 1).flatMap((append) => append.events)
     const some = Math.min(rest.length, limit)
-    for (const event of rest.slice(0, some)) if (apply(part, event).state === 'gap') return mayCatchUp(part, event)
+    for (const event of rest.slice(0, some)) if (apply(part, event, history.batchOf(event.seq)).state === 'gap') return mayCatchUp(part, event)
     if (part.deleted) return
     const merged = part.from === '' ? 'complete' : merge(part, older!, 'older').state
     if (merged === 'stale') expect(part.missed).toBeGreaterThan(older!.seq)
-    for (const event of rest.slice(some)) if (apply(part, event).state === 'gap') return mayCatchUp(part, event)
-    samePart(part, fold(here, rest), 'window, live, older, live')
+    for (const event of rest.slice(some)) if (apply(part, event, history.batchOf(event.seq)).state === 'gap') return mayCatchUp(part, event)
+    samePart(part, fold(here, rest, history.batchOf), 'window, live, older, live')
   }
 
   /** Why a part may have to catch up in a history without holes: it ends before the turn that goes on, or its beginning is newer than its end. */
@@ -145,7 +147,7 @@ describe('catch-up through a store', () => {
   }
 
   test('a window that is newer than the reader lets later events pass that it already holds', async () => {
-    await law('newer window', HISTORIES, [arbitraryHistory({ deletable: false }), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: History, k: number, limit: number) => {
+    await law('newer window', HISTORIES, [importedHistory({ deletable: false }), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: ImportedHistory, k: number, limit: number) => {
       const store = new ModelStore()
       const { session, appends } = history
       const early = k % appends.length
@@ -159,7 +161,7 @@ describe('catch-up through a store', () => {
       merge(part, (await store.window(session, { limit, before: part.from }))!, 'older')
       const whole = store.disk.sessions.get(session)!.value
       for (const event of appends.slice(early + 1).flatMap((append) => append.events)) {
-        if (apply(part, event).state !== 'gap') continue
+        if (apply(part, event, history.batchOf(event.seq)).state !== 'gap') continue
         mayCatchUp(part, event)
         merge(part, (await store.changes(session, { after: cursor, from: part.from, limit: 5 }))!, 'after')
       }
@@ -168,7 +170,7 @@ describe('catch-up through a store', () => {
   })
 
   test('a part that catches up holds what the whole holds', async () => {
-    await law('partial catch-up', HISTORIES, [arbitraryHistory(), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: History, k: number, limit: number) => {
+    await law('partial catch-up', HISTORIES, [importedHistory(), fc.nat(), fc.integer({ min: 1, max: 8 })], async (history: ImportedHistory, k: number, limit: number) => {
       const store = new ModelStore()
       const { session, appends } = history
       const early = k % appends.length
@@ -189,8 +191,50 @@ describe('catch-up through a store', () => {
     })
   })
 
+  test('a reader that has no batches catches up at each import, and holds what the whole holds', async () => {
+    await law('readers without batches', HISTORIES, [importedHistory()], async (history: ImportedHistory) => {
+      const store = new ModelStore()
+      const { session, appends } = history
+      const reader = emptyTranscript()
+      for (const [i, append] of appends.entries()) {
+        commitEntry(store.disk, append)
+        for (const event of append.events) {
+          if (apply(reader, event).state !== 'gap') continue
+          expect(event.type).toBe('rows.imported')
+          merge(reader, (await store.changes(session, { after: String(i), from: '', limit: 5 }))!, 'after')
+        }
+        same(reader, store.disk.sessions.get(session)!.value, 'a reader without batches')
+      }
+    })
+  })
+
+  test('a log whose imports are read from what is kept, without what was retracted since, folds to the same value', async () => {
+    await law('kept batches', HISTORIES, [importedHistory({ deletable: false })], async (history: ImportedHistory) => {
+      const store = new ModelStore()
+      for (const append of history.appends) commitEntry(store.disk, append)
+      const kept = new Map<number, ImportBatch>()
+      for (const event of eventsOf(history)) if (event.type === 'rows.imported') kept.set(event.seq, await store.imported(history.session, event.seq))
+      same(fold(emptyTranscript(), eventsOf(history), (seq) => kept.get(seq)), store.disk.sessions.get(history.session)!.value, 'from the kept rows')
+    })
+  })
+
+  test('what was once known of a foreign store is known for ever, as the row that shows it or as gone', async () => {
+    await law('foreign rows', HISTORIES / 10, [importedHistory()], async (history: ImportedHistory) => {
+      const store = new ModelStore()
+      const known = new Map<string, string | null>()
+      for (const append of history.appends) {
+        commitEntry(store.disk, append)
+        for (const { row, ours } of append.foreign ?? []) known.set(row, ours)
+        const { value } = store.disk.sessions.get(history.session)!
+        const rows = await store.foreign(history.session)
+        same(new Map(rows.map(({ row, ours }) => [row, ours])), new Map([...known].map(([row, ours]) => [row, ours !== null && value.rows.has(ours) ? ours : null])), 'foreign rows')
+        if (append.foreign) expect(() => commitEntry(store.disk, { ...append, expectSeq: value.seq + 1, events: [], foreign: [{ ...append.foreign![0]!, ours: 'another' }] })).toThrow('mapped')
+      }
+    })
+  })
+
   test('a crash at any commit leaves the fold of what had committed, and the history goes on from there', async () => {
-    await law('crash', HISTORIES, [arbitraryHistory(), fc.nat(), fc.boolean()], async (history: History, k: number, answered: boolean) => {
+    await law('crash', HISTORIES, [importedHistory(), fc.nat(), fc.boolean()], async (history: ImportedHistory, k: number, answered: boolean) => {
       const { session, appends } = history
       const at = k % appends.length
       const first = new ModelStore()
@@ -207,17 +251,17 @@ describe('catch-up through a store', () => {
       const committed = appends.slice(0, answered ? at + 1 : at)
       const state = await second.load(session)
       expect(state?.seq ?? 0).toBe(committed.reduce((n, append) => n + append.events.length, 0))
-      const whole = fold(emptyTranscript(), committed.flatMap((append) => append.events))
+      const whole = fold(emptyTranscript(), committed.flatMap((append) => append.events), history.batchOf)
       if (state) same(second.disk.sessions.get(session)!.value, whole, 'after the crash')
       // What was shown is in the log: a client that had it is never ahead.
-      same(fold(fold(emptyTranscript(), shown), committed.flatMap((append) => append.events)), whole, 'what was shown')
+      same(fold(fold(emptyTranscript(), shown, history.batchOf), committed.flatMap((append) => append.events), history.batchOf), whole, 'what was shown')
       for (const append of appends.slice(committed.length)) commitEntry(second.disk, append)
-      same(second.disk.sessions.get(session)!.value, fold(emptyTranscript(), eventsOf(history)), 'to the end')
+      same(second.disk.sessions.get(session)!.value, fold(emptyTranscript(), eventsOf(history), history.batchOf), 'to the end')
     })
   })
 
   test('after every append a settled run is over, and what was retracted or deleted has left no text behind', async () => {
-    await law('settlement and retraction', HISTORIES, [arbitraryHistory()], (history: History) => {
+    await law('settlement and retraction', HISTORIES, [importedHistory()], (history: ImportedHistory) => {
       const disk = emptyDisk()
       const gone = new Set<string>()
       const log = new LogChecker()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { emptyTranscript, fold, merge } from '../../server/contract/fold'
 import type { Transcript } from '../../server/contract/session'
 import type { Append, Committed, Store } from '../../server/store/port'
-import { arbitraryHistory, type History } from '../support/history'
+import { importedHistory, type ImportedHistory } from '../support/imports'
 import { emptyDisk } from '../support/model-disk'
 import { ModelStore } from '../support/model-store'
 import { startInline } from '../support/store-inline'
@@ -48,6 +48,7 @@ async function answers(store: Store, session: string, cursors: readonly number[]
     window: await store.window(session, { limit: 10_000 }), changes: await each(changes), list: await each((after) => store.list({ profile: PROFILE, limit: 10, after: String(after) })),
     replay: await each((after) => store.since({ after, upTo: head, session, profile: PROFILE, limit: 10_000 })),
     others: await each((after) => store.since({ after, upTo: head, profile: PROFILE, limit: 10_000 })),
+    foreign: [...(await store.foreign(session))].sort((a, b) => (a.row < b.row ? -1 : 1)),
     events: state.deleted ? [] : await store.events(session, { afterSeq: 0, limit: 10_000 }),
   }
 }
@@ -56,7 +57,7 @@ async function answers(store: Store, session: string, cursors: readonly number[]
  * A log that has lost row events still leads to the tables: from what a reader held at the last of the lost ones, the rest of it is the whole value; and whoever is answered at all by
  * `since` or `changes` has it too, from wherever he stood.
  */
-async function prunedLogHolds(store: Store, session: string, seen: readonly Transcript[], revs: readonly number[], value: Transcript): Promise<void> {
+async function prunedLogHolds(store: Store, session: string, seen: readonly Transcript[], revs: readonly number[], value: Transcript, batchOf: ImportedHistory['batchOf']): Promise<void> {
   const log = await store.events(session, { afterSeq: 0, limit: 10_000 })
   const numbers = new Set(log.map(({ seq }) => seq))
   let lost = 0
@@ -64,10 +65,10 @@ async function prunedLogHolds(store: Store, session: string, seen: readonly Tran
   same(log.at(-1)?.seq, value.seq, 'the end of the log')
   for (const turn of value.turns.values()) for (const run of turn.runs) if (run.state !== 'settled') same((await store.run(run.id))!.pruned, undefined, `live run ${run.id}`)
   for (const [i, then] of seen.entries()) {
-    if (then.seq >= lost) same(fold(then, log.filter(({ seq }) => seq > then.seq)), value, `the pruned log from ${then.seq}`)
+    if (then.seq >= lost) same(fold(then, log.filter(({ seq }) => seq > then.seq), batchOf), value, `the pruned log from ${then.seq}`)
     const replay = await store.since({ after: revs[i]!, upTo: await store.head(), session, profile: PROFILE, limit: 10_000 })
     if (then.seq < lost) same(replay, null, `replay from before a lost event, ${then.seq}`)
-    if (replay) same(fold(then, replay.flatMap(({ events }) => events)), value, `replay from ${then.seq}`)
+    if (replay) same(fold(then, replay.flatMap(({ events }) => events), batchOf), value, `replay from ${then.seq}`)
     const reader = fold(then, [])
     merge(reader, (await store.changes(session, { after: String(revs[i]), from: '', limit: 10_000 }))!, 'after')
     same(reader, value, `catch-up from ${then.seq}`)
@@ -76,7 +77,7 @@ async function prunedLogHolds(store: Store, session: string, seen: readonly Tran
 
 test(`SQLite, opened anew for each commit, and the model of it answer alike to every reader: queue, marks, values beside questions, and over a log that is pruned meanwhile (${HISTORIES} histories, seed ${SEED})`, async () => {
   console.log(`stores alike: ${HISTORIES} histories, seed ${SEED}`)
-  await fc.assert(fc.asyncProperty(arbitraryHistory({ steps: 30 }), fc.array(between, { minLength: 1, maxLength: 12 }), async ({ session, appends }: History, betweens) => {
+  await fc.assert(fc.asyncProperty(importedHistory({ steps: 30 }), fc.array(between, { minLength: 1, maxLength: 12 }), async ({ session, appends, batchOf }: ImportedHistory, betweens) => {
     const folder = freshFolder('alike')
     const model = new ModelStore({ disk: emptyDisk('one'), after: (_, then) => then() })
     const told: { model: Committed[]; store: Committed[] } = { model: [], store: [] }
@@ -91,7 +92,7 @@ test(`SQLite, opened anew for each commit, and the model of it answer alike to e
           store.onCommit((batch) => told.store.push(...batch))
           const both = async <T>(ask: (one: Store) => Promise<T>, what: string): Promise<void> => same(await ask(store), await ask(model), what)
           await both((one) => one.append(withBeside(append)), 'a commit')
-          value = fold(value, append.events)
+          value = fold(value, append.events, batchOf)
           const { what, at } = betweens[i % betweens.length]!
           if (what === 'read') await both((one) => one.markRead(session, Math.floor(at * (value.seq + 3))), 'a mark')
           if (what === 'prune') await both((one) => one.prune({ settledBefore: Infinity, limit: 1 + Math.floor(at * 4) }), 'a little pruning')
@@ -110,7 +111,7 @@ test(`SQLite, opened anew for each commit, and the model of it answer alike to e
           // Readers of every cursor at the end, and on the way a part of them that goes around.
           const asked = revs.map((_, k) => k).filter((k) => i === appends.length - 1 || k >= revs.length - 2 || (k + i) % 5 === 0)
           const cursors = [0, ...asked.map((k) => revs[k]!)]
-          if (!value.deleted) await prunedLogHolds(store, session, asked.map((k) => seen[k]!), cursors.slice(1), value)
+          if (!value.deleted) await prunedLogHolds(store, session, asked.map((k) => seen[k]!), cursors.slice(1), value, batchOf)
           const mine = await answers(store, session, cursors)
           const theirs = await answers(model, session, cursors)
           for (const [name, answer] of Object.entries(mine)) same(JSON.parse(JSON.stringify(answer).replaceAll(store.id, 'one')), JSON.parse(JSON.stringify(theirs[name])), name)

@@ -2,11 +2,11 @@ import { rmSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { emptyTranscript, fold, merge } from '../../server/contract/fold'
+import { emptyTranscript, fold, merge, type ImportBatch } from '../../server/contract/fold'
 import { entryOf, type ListEntry } from '../../server/contract/listing'
 import type { Transcript } from '../../server/contract/session'
 import type { Committed, Store } from '../../server/store/port'
-import { arbitraryHistory, type History } from '../support/history'
+import { importedHistory, type ImportedHistory } from '../support/imports'
 import { checkInvariants } from '../support/invariants'
 import { startInline } from '../support/store-inline'
 import { freshFolder, openTestStore } from '../support/store-thread'
@@ -42,7 +42,7 @@ async function windowHolds(store: Store, session: string, value: Transcript, lim
 
 test(`the tables are the fold after every commit and every reopening, and so is catch-up from any cursor (${HISTORIES} histories, seed ${SEED})`, async () => {
   console.log(`store model: ${HISTORIES} histories, seed ${SEED}`)
-  await fc.assert(fc.asyncProperty(arbitraryHistory({ steps: 30 }), fc.integer({ min: 1, max: 6 }), async (history: History, limit: number) => {
+  await fc.assert(fc.asyncProperty(importedHistory({ steps: 30 }), fc.integer({ min: 1, max: 6 }), async (history: ImportedHistory, limit: number) => {
     const folder = freshFolder('model')
     const { session } = history
     const seen: Seen[] = []
@@ -54,7 +54,7 @@ test(`the tables are the fold after every commit and every reopening, and so is 
         try {
           store.onCommit((batch) => committed.push(...batch))
           const { rev } = await store.append({ ...append, urgency: 'now' })
-          value = fold(value, append.events)
+          value = fold(value, append.events, history.batchOf)
           same(await whole(store, session), value, 'the tables')
           if (!value.deleted) seen.push({ rev, value, part: await windowHolds(store, session, value, limit) })
           await catchUps(store, session, seen, value)
@@ -77,7 +77,7 @@ test(`the tables are the fold after every commit and every reopening, and so is 
 /** Two sessions at once, their appends joined at random, in a writer that remembers next to nothing, or everything. */
 test(`so are those of sessions that share commits, whatever the writer remembers (${PAIRS} pairs, seed ${SEED})`, async () => {
   console.log(`store model: ${PAIRS} pairs, seed ${SEED}`)
-  const pair = fc.tuple(arbitraryHistory({ steps: 60, session: 'ses_1' }), arbitraryHistory({ steps: 60, session: 'ses_2' }))
+  const pair = fc.tuple(importedHistory({ steps: 60, session: 'ses_1' }), importedHistory({ steps: 60, session: 'ses_2' }))
   await fc.assert(fc.asyncProperty(pair, fc.array(fc.nat(3), { minLength: 1, maxLength: 40 }), fc.boolean(), async (histories, batches, forgetful) => {
     const folder = freshFolder('pairs')
     const store = await openTestStore({ folder, start: startInline, ...(forgetful && { keep: { sessions: 1, rows: 3 } }) })
@@ -94,7 +94,7 @@ test(`so are those of sessions that share commits, whatever the writer remembers
         const batch = waiting.flatMap((appends, k) => appends.splice(0, choice > 1 ? choice - 1 : k === choice ? 1 : 0))
         if (batch.length === 0) batch.push(...waiting.flatMap((appends) => appends.splice(0, 1)))
         await Promise.all(batch.map((append) => store.append({ ...append, urgency: 'now' })))
-        for (const append of batch) values.set(append.session, fold(values.get(append.session)!, append.events))
+        for (const append of batch) values.set(append.session, fold(values.get(append.session)!, append.events, histories.find(({ session }) => session === append.session)!.batchOf))
         cursors.push(String(await store.head()))
       }
       same(committed.map(({ rev }) => rev), committed.map((_, i) => i + 1), 'revisions')
@@ -150,5 +150,8 @@ async function logHolds(store: Store, session: string, committed: Committed[], v
   }
   const last = committed.filter(({ entry }) => entry).at(-1)!
   same(replayed!.find(({ rev }) => rev === last.rev)!.entry, last.entry, 'the last list entry')
-  same(fold(emptyTranscript(), await store.events(session, { afterSeq: 0, limit: 10_000 })), value, 'the log')
+  const log = await store.events(session, { afterSeq: 0, limit: 10_000 })
+  const batches = new Map<number, ImportBatch>()
+  for (const { type, seq } of log) if (type === 'rows.imported') batches.set(seq, await store.imported(session, seq))
+  same(fold(emptyTranscript(), log, (seq) => batches.get(seq)), value, 'the log')
 }

@@ -1,11 +1,13 @@
 import type { Event } from '../../server/contract/events'
+import type { ImportBatch } from '../../server/contract/fold'
+import { posBehind } from '../../server/contract/ids'
 import type { Transcript } from '../../server/contract/session'
 import { settle } from './fake-timers'
 import { Puppet, request } from './puppet'
 import { runsRig, type RunsRigOptions } from './runs-rig'
 
 type Rig = ReturnType<typeof runsRig>
-export interface PlayedChat { name: string; events: Event[] }
+export interface PlayedChat { name: string; events: Event[]; /** What imports brought, by their `seq`. */ imports: ReadonlyMap<number, ImportBatch> }
 
 /**
  * Chats that real runs have with the scripted agent and with a puppet, so that between them every event of this version is written as a server writes it. What they leave is recorded once
@@ -15,13 +17,19 @@ export async function playChats(): Promise<PlayedChat[]> {
   const played: PlayedChat[] = []
   for (const [name, chat] of Object.entries(CHATS)) {
     const events: Event[] = []
+    const imports = new Map<number, ImportBatch>()
     const rigOf = (options: RunsRigOptions = {}): Rig => {
       const rig = runsRig(options)
       rig.store.onCommit((batch) => events.push(...batch.flatMap((entry) => entry.events)))
+      const { append } = rig.store
+      rig.store.append = (entry) => {
+        if (entry.imported) imports.set(entry.events.find(({ type }) => type === 'rows.imported')!.seq, entry.imported)
+        return append.call(rig.store, entry)
+      }
       return rig
     }
     await chat(rigOf)
-    played.push({ name, events })
+    played.push({ name, events, imports })
   }
   return played
 }
@@ -189,6 +197,30 @@ const CHATS: Record<string, Play> = {
     puppet.turn.emit({ type: 'message', text: words })
     puppet.turn.end({ outcome: 'completed' })
     await idle(rig)
+  },
+
+  async elsewhere(rigOf) {
+    const rig = rigOf()
+    const session = await rig.chat()
+    await rig.settled(await rig.send(session, '[[say:Said here.]]'))
+    const { seq, n, pos } = (await rig.store.load(session))!
+    const places = posBehind(pos, 3)
+    const at = rig.timers.now()
+    const common = { turn: 'trn_elsewhere', seq: seq + 1, at, state: 'done' as const }
+    await rig.store.append({
+      session, expectSeq: seq + 1, urgency: 'now',
+      events: [{ type: 'rows.imported', session, seq: seq + 1, at, source: 'hermes', turns: 1, rows: 3, first: places[0]!, last: places[2]!, replaced: [], counted: 2, lastAt: at, mark: '3' }],
+      imported: {
+        turns: [{ id: common.turn, row: 'row_elsewhere_1', pos: places[0]!, source: 'person', admittedAt: at, runs: [], seq: seq + 1 }],
+        rows: [
+          { ...common, id: 'row_elsewhere_1', n: n + 1, pos: places[0]!, kind: 'user', text: 'Typed in a terminal', source: 'person' },
+          { ...common, id: 'row_elsewhere_2', n: n + 2, pos: places[1]!, kind: 'tool', text: '', tool: { call: 'c1', name: 'terminal', verb: 'run', target: 'ls', result: 'a.md' } },
+          { ...common, id: 'row_elsewhere_3', n: n + 3, pos: places[2]!, kind: 'answer', text: 'Answered there.' },
+        ],
+      },
+      foreign: [{ store: 'theirs', session: 'one', row: '1', ours: 'row_elsewhere_1' }],
+    })
+    await rig.settled(await rig.send(session, '[[say:And on.]]'))
   },
 
   async ends(rigOf) {

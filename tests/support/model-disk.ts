@@ -1,10 +1,10 @@
-import type { Event } from '../../server/contract/events'
+import type { Event, EventOf } from '../../server/contract/events'
 import { addTouched, apply, emptyTranscript, fold, untouched } from '../../server/contract/fold'
 import { comparePos } from '../../server/contract/ids'
 import { entryOf, sameEntry, type EntryFields, type ListEntry } from '../../server/contract/listing'
 import type { Row } from '../../server/contract/rows'
 import type { SessionHead, Transcript } from '../../server/contract/session'
-import { StoreRefusal, type Append, type Committed, type ContextItem, type Receipt, type RefusalWhy, type ToolProcess } from '../../server/store/port'
+import { StoreRefusal, type Append, type Committed, type ContextItem, type ForeignRow, type Receipt, type RefusalWhy, type ToolProcess } from '../../server/store/port'
 
 /** What a store keeps of one session. Revisions stand beside the fold's value, per part. */
 export interface KeptSession {
@@ -44,10 +44,16 @@ export interface ModelDisk {
   sessions: Map<string, KeptSession>
   receipts: Map<string, Receipt & { at: number }>
   processes: Map<number, ToolProcess>
+  /** Known rows of foreign stores, by `foreignKey`, with the chat that knows them. */
+  foreign: Map<string, ForeignRow & { chat: string }>
 }
 
 export function emptyDisk(id = 'store_model'): ModelDisk {
-  return { id, rev: 0, sessions: new Map(), receipts: new Map(), processes: new Map() }
+  return { id, rev: 0, sessions: new Map(), receipts: new Map(), processes: new Map(), foreign: new Map() }
+}
+
+function foreignKey({ store, session, row }: ForeignRow): string {
+  return JSON.stringify([store, session, row])
 }
 
 export function receiptKey(scope: { profile: string; route: string; key: string }): string {
@@ -83,11 +89,12 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
   for (const event of entry.events) {
     const refused = fence(kept, event, entry.generation)
     if (refused) throw new StoreRefusal(refused)
-    const applied = apply(kept.value, event)
+    if (event.type === 'rows.imported' && !isSound(event, entry)) throw new StoreRefusal('sequence')
+    const applied = apply(kept.value, event, entry.imported)
     if (applied.state !== 'applied') throw new StoreRefusal('sequence')
     addTouched(touched, applied.touched)
     kept.log.push({ rev, event })
-    count(kept, event)
+    count(kept, event, entry)
   }
   for (const id of [...touched.turns, ...touched.rows, ...touched.grew.keys()]) kept.revs.set(id, rev)
   for (const id of touched.removed) {
@@ -100,6 +107,7 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
   for (const id of kept.beside.keys()) if (!asked.has(id)) kept.beside.delete(id)
   kept.context.push(...(entry.context?.add ?? []))
   kept.context = kept.context.filter((item) => item.rows.length === 0 || item.rows.some((id) => !kept.retracted.has(id)))
+  for (const row of entry.foreign ?? []) refuseMapped(disk, entry.session, standing(kept, row))
   kept.head = kept.value.session ?? kept.head
   kept.rev = rev
   const committed: Committed = { rev, session: entry.session, profile: kept.profile, events: entry.events }
@@ -121,6 +129,8 @@ export function commitEntry(disk: ModelDisk, entry: Append, now = 0): Committed 
   }
   disk.rev = rev
   disk.sessions.set(entry.session, kept)
+  for (const row of entry.foreign ?? []) disk.foreign.set(foreignKey(row), { ...standing(kept, row), chat: entry.session })
+  for (const row of disk.foreign.values()) if (row.chat === entry.session) row.ours = kept.value.deleted ? null : standing(kept, row).ours
   if (receipt) disk.receipts.set(receiptKey(receipt), { bodyHash: receipt.bodyHash, status: receipt.status, body: receipt.body, at: now })
   return committed
 }
@@ -187,10 +197,30 @@ function fence(kept: KeptSession, event: Event, generation: number | undefined):
   return null
 }
 
-function count(kept: KeptSession, event: Event): void {
+/** A batch is what its event says, closed, and of a size for one commit. */
+function isSound({ rows, turns, seq }: EventOf<'rows.imported'>, { imported }: Append): boolean {
+  return imported?.rows.length === rows && imported.turns.length === turns && rows <= 200 && imported.rows.every((row) => row.seq === seq && row.state !== 'live')
+}
+
+/** A foreign row as it is known once what was retracted is gone. */
+function standing<T extends ForeignRow>(kept: KeptSession, row: T): T {
+  return { ...row, ours: row.ours !== null && kept.retracted.has(row.ours) ? null : row.ours }
+}
+
+function refuseMapped(disk: ModelDisk, chat: string, row: ForeignRow): void {
+  const known = disk.foreign.get(foreignKey(row))
+  if (known && (known.chat !== chat || known.ours !== row.ours)) throw new StoreRefusal('mapped')
+}
+
+function count(kept: KeptSession, event: Event, entry: Append): void {
   if (event.type === 'turn.admitted' || event.type === 'row.opened') {
     kept.n = Math.max(kept.n, event.n)
     if (comparePos(event.pos, kept.pos) > 0) kept.pos = event.pos
+  } else if (event.type === 'rows.imported') {
+    for (const { n, pos } of entry.imported!.rows) {
+      kept.n = Math.max(kept.n, n)
+      if (comparePos(pos, kept.pos) > 0) kept.pos = pos
+    }
   } else if (event.type === 'run.started') {
     kept.generation = event.generation
     kept.run = { id: event.run, generation: event.generation }

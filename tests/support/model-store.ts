@@ -1,10 +1,10 @@
 import type { Event } from '../../server/contract/events'
-import { emptyTranscript } from '../../server/contract/fold'
+import { emptyTranscript, type ImportBatch } from '../../server/contract/fold'
 import type { Row } from '../../server/contract/rows'
 import type { Transcript } from '../../server/contract/session'
 import type { Changes, ListChanges } from '../../server/contract/wire'
 import { StoreFault } from '../../server/store/port'
-import type { Append, Committed, ContextItem, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
+import type { Append, Committed, ContextItem, ForeignRow, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
 import { checkInvariants } from './invariants'
 import { commitEntry, commitMark, emptyDisk, pruneDisk, receiptOf, type KeptSession, type ModelDisk } from './model-disk'
 
@@ -244,6 +244,18 @@ export class ModelStore implements Store {
 
   async processes(): Promise<ToolProcess[]> {
     return [...this.#open().processes.values()]
+  }
+
+  async imported(session: string, seq: number): Promise<ImportBatch> {
+    const kept = this.#standing(session)
+    if (!kept?.log.some(({ event }) => event.seq === seq && event.type === 'rows.imported')) return { turns: [], rows: [] }
+    const rows = rowsOf(kept.value).filter((row) => row.seq === seq)
+    const turns = [...new Set(rows.map((row) => row.turn))].map((id) => kept.value.turns.get(id)!)
+    return { turns: turns.filter((turn) => turn.seq === seq), rows }
+  }
+
+  async foreign(session: string): Promise<ForeignRow[]> {
+    return [...this.#open().foreign.values()].flatMap(({ chat, ...row }) => (chat === session ? [row] : []))
   }
 
   onCommit(listener: (batch: Committed[]) => void): void {

@@ -6,7 +6,6 @@ import { type AgentChoice, fixedChoice } from '../../server/agents/choice'
 import type { Agent } from '../../server/agents/port'
 import { makeScripted } from '../../server/agents/scripted'
 import type { Event } from '../../server/contract/events'
-import { emptyTranscript, fold } from '../../server/contract/fold'
 import { makeMint } from '../../server/contract/ids'
 import { lastRun } from '../../server/contract/session'
 import type { AgentKind, Run, Transcript } from '../../server/contract/session'
@@ -19,6 +18,7 @@ import type { Store } from '../../server/store/port'
 import { FakeTimers, settle } from './fake-timers'
 import type { ModelDisk } from './model-disk'
 import { ModelStore } from './model-store'
+import { replay } from './replay'
 
 /** A profile as the launch profile of a test. */
 export function testProfile(name = 'default'): ProfileContext {
@@ -61,7 +61,7 @@ export function runsRig(options: RunsRigOptions = {}) {
   })
 
   const events = async (session: string): Promise<Event[]> => store.events(session, { afterSeq: 0, limit: 1_000_000 })
-  const transcript = async (session: string): Promise<Transcript> => fold(emptyTranscript(), await events(session))
+  const transcript = (session: string): Promise<Transcript> => replay(store, session)
   const runOf = async (started: Pick<Started, 'session' | 'turn' | 'run'>): Promise<Run> =>
     (await transcript(started.session)).turns.get(started.turn)!.runs.find((run) => run.id === started.run)!
 

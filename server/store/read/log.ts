@@ -1,8 +1,9 @@
 import type { Event } from '../../contract/events'
+import type { ImportBatch } from '../../contract/fold'
 import type { Connection } from '../driver'
-import type { Committed, FoundRun } from '../port'
+import type { Committed, ForeignRow, FoundRun } from '../port'
 import { entryAt } from './list'
-import { inSnapshot, readRev, readSession, readTurn, type SessionRecord } from './records'
+import { inSnapshot, readRev, readRows, readSession, readTurn, type SessionRecord } from './records'
 
 /** `Store.events`. What was pruned is not there to be read. */
 export function events(db: Connection, id: string, opts: { afterSeq: number; limit: number }): Event[] {
@@ -77,6 +78,23 @@ export function run(db: Connection, id: string): FoundRun | null {
     const held = found && readTurn(db, found.sid, found.turn)?.runs.find((one) => one.id === id)
     return found && held ? { session: found.session, startedSeq: found.startedSeq, run: held, ...(found.pruned && { pruned: true as const }) } : null
   })
+}
+
+/** `Store.imported`: what an event has brought still says so by its `seq`; nothing changes an imported row. */
+export function imported(db: Connection, id: string, seq: number): ImportBatch {
+  return inSnapshot(db, () => {
+    const session = readSession(db, id)
+    const logged = session && db.get<{ type: string }>(`SELECT json_extract(event, '$.type') AS type FROM events WHERE sid = ? AND seq = ?`, session.sid, seq)
+    if (!session || logged?.type !== 'rows.imported') return { turns: [], rows: [] }
+    const rows = readRows(db, 'sid = ? AND seq = ? ORDER BY pos', session.sid, seq)
+    const turns = [...new Set(rows.map((row) => row.turn))].flatMap((turn) => readTurn(db, session.sid, turn) ?? [])
+    return { turns: turns.filter((turn) => turn.seq === seq), rows }
+  })
+}
+
+/** `Store.foreign`. */
+export function foreign(db: Connection, id: string): ForeignRow[] {
+  return db.all<ForeignRow>('SELECT store, session, id AS row, row AS ours FROM foreign_rows WHERE sid = (SELECT sid FROM sessions WHERE id = ?)', id).map((found) => ({ ...found }))
 }
 
 /** `Store.unsettled`: by a partial index over live sessions alone. */

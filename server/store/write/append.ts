@@ -1,10 +1,12 @@
-import { apply, addTouched, emptyTranscript, untouched } from '../../contract/fold'
+import { apply, addTouched, emptyTranscript, untouched, IMPORT_LIMIT, type ImportBatch, type Touched } from '../../contract/fold'
 import { runOf, type Event, type EventOf } from '../../contract/events'
 import type { Connection } from '../driver'
 import { StoreRefusal, type Append } from '../port'
 import { receipt } from '../read/small'
 import { asked, bring, isOpen, type Held, type HeldSessions } from './held'
 import { addContext, addReceipt, keepBeside } from './extras'
+import { writeForeign } from './foreign'
+import { writeImported } from './imported'
 import { writeEntry, type Moved } from './listing'
 import { writeItems, writeRemoved, type Written } from './items'
 import { writeQueue } from './queue'
@@ -28,10 +30,12 @@ export function appendEntry(db: Connection, sessions: HeldSessions, entry: Appen
   for (const event of entry.events) {
     if (event.session !== entry.session) throw new StoreRefusal('sequence')
     fence(held, entry, event)
-    if (!bring(db, held, event)) throw new StoreRefusal('sequence')
+    if (!bring(db, held, event, entry.imported)) throw new StoreRefusal('sequence')
     if (event.type === 'run.settled') refuseOpen(held, event.run)
-    const applied = apply(held.tail, event)
+    if (event.type === 'rows.imported') refuseOdd(event, entry.imported)
+    const applied = apply(held.tail, event, entry.imported)
     if (applied.state !== 'applied') throw new StoreRefusal('sequence')
+    if (event.type === 'rows.imported') takeImported(db, held, entry.imported!, applied.touched, rev)
     addTouched(written.touched, applied.touched)
     for (const id of applied.touched.rows) noteOpen(held, id)
     count(db, held, event, written)
@@ -48,6 +52,7 @@ export function appendEntry(db: Connection, sessions: HeldSessions, entry: Appen
     if (written.touched.removed.size > 0) sessions.renew(held)
     if (entry.context) addContext(db, held.record.sid, entry.context)
     keepBeside(db, held.record.sid, entry)
+    if (entry.foreign) writeForeign(db, held.record.sid, entry.foreign)
   }
   if (entry.receipt) addReceipt(db, held.record.sid, entry.receipt, now)
   const moved = entry.events.every((event) => event.type === 'row.grew') ? {} : writeEntry(db, held, rev)
@@ -118,6 +123,23 @@ function count(db: Connection, held: Held, event: Event, written: Written): void
     case 'row.closed':
       written.whole.add(event.row)
       break
+  }
+}
+
+/** A batch is what its event says, closed, and no larger than one commit may be. */
+function refuseOdd(event: EventOf<'rows.imported'>, batch: ImportBatch | undefined): void {
+  const sound = batch && batch.rows.length === event.rows && batch.turns.length === event.turns && event.rows <= IMPORT_LIMIT && batch.rows.every((row) => row.seq === event.seq && !isOpen(row))
+  if (!sound) throw new StoreRefusal('sequence')
+}
+
+/** Imported rows are written as they come, whichever part of the transcript is held here; what the fold says of them beyond that is nothing. */
+function takeImported(db: Connection, { record }: Held, batch: ImportBatch, touched: Touched, rev: number): void {
+  writeImported(db, record.sid, batch, rev)
+  for (const { id } of batch.turns) touched.turns.delete(id)
+  for (const { id, n, pos } of batch.rows) {
+    touched.rows.delete(id)
+    record.n = Math.max(record.n, n)
+    if (pos > record.pos) record.pos = pos
   }
 }
 

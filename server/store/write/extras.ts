@@ -3,6 +3,7 @@ import type { Connection } from '../driver'
 import type { Append, ContextChange } from '../port'
 import { textFor } from '../read/records'
 import { RECEIPT_MS } from '../read/small'
+import { buryForeign } from './foreign'
 
 /** The receipt of an accepted request, in the append that writes its events; those past their time leave on the way. */
 export function addReceipt(db: Connection, sid: number, receipt: NonNullable<Append['receipt']>, now: number): void {
@@ -44,8 +45,9 @@ function questionOver(event: Event): string | undefined {
   }
 }
 
-/** Context items whose last row has been retracted leave with it (spec/log.md §7 law 5). */
+/** Context items whose last row has been retracted leave with it, and where a row came from is remembered as gone (spec/log.md §7 law 5). */
 export function forgetRows(db: Connection, sid: number, rows: Iterable<string>): void {
+  buryForeign(db, sid, rows)
   for (const row of rows) {
     for (const { item } of db.all<{ item: number }>('SELECT item FROM context_rows WHERE sid = ? AND row = ?', sid, row)) {
       db.run('DELETE FROM context_rows WHERE sid = ? AND row = ? AND item = ?', sid, row, item)

@@ -1,5 +1,6 @@
 import type { Approval } from '../../contract/approvals'
 import type { Event } from '../../contract/events'
+import type { ImportBatch } from '../../contract/fold'
 import type { EntryFields } from '../../contract/listing'
 import type { Clarify, Secret } from '../../contract/questions'
 import type { Row } from '../../contract/rows'
@@ -95,12 +96,16 @@ function openRows(tail: Transcript): Set<string> {
 }
 
 /** Loads what an event names and the tail does not hold. Answers false when something it builds on does not exist at all. */
-export function bring(db: Connection, { record: { sid }, tail }: Held, event: Event): boolean {
+export function bring(db: Connection, { record: { sid }, tail }: Held, event: Event, batch?: ImportBatch): boolean {
   // `queue.taken` stands before the turn that it names is there.
   if (event.type === 'turn.admitted' || event.type === 'queue.taken') return true
   if ('turn' in event) {
     takeTurn(db, sid, tail, event.turn)
     if (!tail.turns.has(event.turn)) return false
+  }
+  if (event.type === 'rows.imported') {
+    for (const turn of new Set(batch?.rows.map((row) => row.turn))) takeTurn(db, sid, tail, turn)
+    return true
   }
   if (event.type === 'run.started' && event.reopens) {
     for (const row of event.reopens) takeRow(db, sid, tail, row)

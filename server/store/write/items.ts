@@ -1,5 +1,6 @@
 import type { Touched } from '../../contract/fold'
 import type { Row } from '../../contract/rows'
+import type { Turn } from '../../contract/session'
 import type { Connection } from '../driver'
 import { textFor } from '../read/records'
 import { forgetRows } from './extras'
@@ -22,7 +23,7 @@ export function writeItems(db: Connection, { record: { sid }, tail }: Held, writ
   for (const id of touched.turns) {
     const turn = tail.turns.get(id)
     if (!turn) continue
-    if (opened.has(id)) db.run('INSERT INTO turns (sid, id, pos, rev, turn) VALUES (?, ?, ?, ?, ?)', sid, id, turn.pos, rev, JSON.stringify(turn))
+    if (opened.has(id)) insertTurn(db, sid, turn, rev)
     else db.run('UPDATE turns SET rev = ?, turn = ? WHERE sid = ? AND id = ?', rev, JSON.stringify(turn), sid, id)
   }
   for (const id of touched.rows) {
@@ -48,7 +49,11 @@ export function writeRemoved(db: Connection, { record: { sid } }: Held, removed:
   if (removed.size > 0) forgetRows(db, sid, removed)
 }
 
-function insertRow(db: Connection, sid: number, row: Row, rev: number): void {
+export function insertTurn(db: Connection, sid: number, turn: Turn, rev: number): void {
+  db.run('INSERT INTO turns (sid, id, pos, rev, turn) VALUES (?, ?, ?, ?, ?)', sid, turn.id, turn.pos, rev, JSON.stringify(turn))
+}
+
+export function insertRow(db: Connection, sid: number, row: Row, rev: number): void {
   db.run('INSERT INTO rows (sid, id, turn, pos, seq, rev, open, row, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     sid, row.id, row.turn, row.pos, row.seq, rev, isOpen(row) ? 1 : 0, headOf(row), textFor(row.text))
 }

@@ -3,6 +3,7 @@ import { emptyDisk } from '../../../support/model-disk'
 import { ModelStore } from '../../../support/model-store'
 import { storeContract, type Harness } from './contract'
 import { controlContract } from './control'
+import { importContract } from './imported'
 
 async function make(): Promise<Harness> {
   const disk = emptyDisk()
@@ -23,3 +24,4 @@ async function make(): Promise<Harness> {
 
 storeContract('the model in memory', make)
 controlContract('the model in memory', make)
+importContract('the model in memory', make)

@@ -3,6 +3,7 @@ import type { Store } from '../../../../server/store/port'
 import { freshFolder, openTestStore } from '../../../support/store-thread'
 import { storeContract, type Harness } from './contract'
 import { controlContract } from './control'
+import { importContract } from './imported'
 
 async function make(): Promise<Harness> {
   const folder = freshFolder('contract')
@@ -24,3 +25,4 @@ async function make(): Promise<Harness> {
 
 storeContract('SQLite in threads', make)
 controlContract('SQLite in threads', make)
+importContract('SQLite in threads', make)

@@ -5,6 +5,7 @@ import type { SessionHead } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import type { SessionState } from '../store/port'
 import { checkStart, resolved, START_ROUTE } from './admit'
+import type { Stoppable } from './attaching'
 import { AutoApprove } from './auto-approve'
 import { Core } from './core'
 import type { ActorParts } from './core'
@@ -42,6 +43,14 @@ export class SessionActor {
 
   get live(): LiveRun | null {
     return this.#core.live
+  }
+
+  /** What a stop of this run means now, or of any: the live run, or the one whose agent is being asked about it after our restart. */
+  stoppable(run?: string): Stoppable | null {
+    const { live, attaching } = this.#core
+    if (attaching && (run === undefined || run === attaching.run)) return attaching
+    if (!live || (run !== undefined && run !== live.id && run !== live.continues)) return null
+    return { profile: live.profile, session: live.session, stop: (by) => stop(live, by) }
   }
 
   /** True when nothing runs or waits: the actor may be forgotten. */

@@ -6,6 +6,7 @@ import type { ProfileContext } from '../profiles/context'
 import type { Store } from '../store/port'
 import { admit, effortOf } from './admit'
 import type { Admission, Admitted } from './admit'
+import type { Attaching } from './attaching'
 import { Held } from './held'
 import type { Entry, Ledger } from './ledger'
 import type { Limits } from './limits'
@@ -51,7 +52,7 @@ export class Core {
   live: LiveRun | null = null
   line: Line | null = null
   /** The run that our restart has settled and whose agent is being asked about it: until it has answered, nothing starts. */
-  attaching: string | null = null
+  attaching: Attaching | null = null
   readonly serial: Serial
   readonly held: Held
   #released: Promise<void> = Promise.resolve()
@@ -72,7 +73,7 @@ export class Core {
       await live.settled
       if (live.turnOver) await this.#released
     }
-    const busy = this.live?.id ?? this.attaching
+    const busy = this.live?.id ?? this.attaching?.run
     if (busy) throw sessionBusy(this.id, busy)
   }
 

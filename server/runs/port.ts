@@ -8,6 +8,7 @@ export interface Runs {
   create(profile: ProfileContext, input: NewInput): Promise<SessionHead>
   /** Admission: `turn.admitted` + `run.started` in one append, then the agent. Same key and body: the stored receipt. */
   start(profile: ProfileContext, input: StartInput): Promise<Started>
+  /** `cancelled`: the run is stopping, and ends as cancelled. After a restart of ours the answer waits until the agent has said whether the turn goes on. */
   stop(profile: ProfileContext, run: string, by: 'person' | 'server'): Promise<{ cancelled: boolean; session: string | null }>
   /** `choice`: a choice id that this question offers, or a kind, of which the first offered is taken. Anything else is `invalid_choice` and changes nothing. */
   decide(profile: ProfileContext, input: { session: string; approval?: string; choice: string }): Promise<{ approval: string; choice: string }>

@@ -3,6 +3,7 @@ import { Refusal } from '../contract/problems'
 import type { Run } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
 import type { SessionState } from '../store/port'
+import { Attaching } from './attaching'
 import type { Core } from './core'
 import { Ledger } from './ledger'
 import { ladderOf } from './limits'
@@ -43,7 +44,6 @@ export class Restart {
       const survivor = run ? survivorOf(asItWas(state, run), run, p.agentOf) : null
       const profile = survivor && p.profileOf(survivor.state.head.profile)
       if (!survivor || !profile) return
-      core.attaching = survivor.run.id
       void this.#reattach(survivor, profile)
     })
   }
@@ -71,10 +71,7 @@ export class Restart {
     if (!settled) return false
     const survivor = survivorOf(settled.state, settled.run, p.agentOf)
     const profile = survivor && p.profileOf(settled.state.head.profile)
-    if (survivor && profile) {
-      this.core.attaching = survivor.run.id
-      void this.#reattach(survivor, profile)
-    }
+    if (survivor && profile) void this.#reattach(survivor, profile)
     return true
   }
 
@@ -95,21 +92,28 @@ export class Restart {
     const { core } = this
     const { timers, limits } = core.p
     const { state: { head }, run, agent } = survivor
+    const attaching = (core.attaching = new Attaching(run.id, core.id, head.profile))
+    const stopped = run.state === 'stopping' || run.outcome === 'cancelled'
+    if (stopped) attaching.found(null)
     const line = core.newLine(agent, head.workspace)
     line.hold()
     const found = await askBack(timers, limits, Promise.resolve().then(() => agent.reattach!(core.opening(profile, head, head.workspace, run.model), bindingOf(survivor), line.sink)))
-    if (run.state === 'stopping' || run.outcome === 'cancelled') await endSurvivor(timers, ladderOf(limits, run.agent.kind), found, run.stoppedBy)
+    if (stopped) await endSurvivor(timers, ladderOf(limits, run.agent.kind), found, run.stoppedBy)
     else if (found.state !== 'gone') {
       if (found.state === 'running') line.session = found.session
-      await core.serial.until(() => core.serial.run(() => this.#takeUp(survivor, profile, found, line)))
+      await core.serial.until(() => core.serial.run(() => this.#takeUp(survivor, profile, found, line, attaching)).catch((error: unknown) => {
+        attaching.failed(error)
+        throw error
+      }))
     }
     if (core.line !== line) await line.close()
     core.attaching = null
+    attaching.found(null)
     this.onFree()
   }
 
-  /** The turn goes on as its next run, which settles with the agent's outcome. */
-  async #takeUp({ state: before, run: old }: Survivor, profile: ProfileContext, found: Exclude<Reattached, { state: 'gone' }>, line: Line): Promise<void> {
+  /** The turn goes on as its next run, which settles with the agent's outcome, or as cancelled where a stop was claimed meanwhile. */
+  async #takeUp({ state: before, run: old }: Survivor, profile: ProfileContext, found: Exclude<Reattached, { state: 'gone' }>, line: Line, attaching: Attaching): Promise<void> {
     const { core } = this
     const { mint, timers, admitting } = core.p
     const { ledger, state } = await core.held.of(profile)
@@ -120,13 +124,21 @@ export class Restart {
     const run = core.make({ ledger, run: id, turn: old.turn, generation, userRow: state.tail.turns.get(old.turn)!.row, agent: old.agent, head: state.head, startedAt: now })
     // What it said before our restart was an answer, too.
     run.answered = true
-    await core.launch(run, [
+    run.continues = old.id
+    const by = found.state === 'running' ? attaching.by : null
+    const launched = core.launch(run, [
       {
         type: 'run.started', run: id, turn: old.turn, generation, attempt: old.attempt + 1, cause: 'reattached', agent: old.agent, model: old.model,
         ...(reopens.length ? { reopens: reopens.map((row) => row.id) } : {}),
       },
       { type: 'run.bound', run: id, turn: old.turn, ...old.bound! },
+      ...(by ? [{ type: 'run.stopping' as const, run: id, turn: old.turn, by }] : []),
     ], now)
+    if (by) {
+      run.mailbox.close()
+      run.stopping = launched
+    }
+    await launched
     core.line = line
     run.journal.recall(before.tail.rows.values())
     run.journal.resume(reopens, said)
@@ -142,5 +154,9 @@ export class Restart {
       }
       return found.end
     })
+    if (found.state !== 'running') return
+    // Also one that did not come through here may have found no agent yet that it could be told.
+    if (run.stopping) run.tellStop(attaching.by ?? 'person', run.ladder)
+    attaching.found(run)
   }
 }

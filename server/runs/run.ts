@@ -53,6 +53,8 @@ export class LiveRun {
   readonly queue: RunParts['queue']
   readonly mailbox = new Mailbox()
   agent: AgentSession | null = null
+  /** The run that our restart has settled and that this one goes on from: who has not heard of this one yet means it by that id. */
+  continues: string | null = null
   /** True once its admission has committed. */
   admitted = false
   /** True once the agent has ended its turn by itself; false when it was given up. */

@@ -27,7 +27,6 @@ import { keyReused, OneByKey, storedReceipt } from './receipt'
 import { refusalOf, shuttingDown } from './refuse'
 import { reusedReceipt, steer, steeredBefore, STEER_ROUTE } from './steer'
 import { give } from './secrets'
-import { stop } from './stop'
 import { shorten, TITLE_LENGTH } from './title'
 import { within } from './timers'
 import { chosenWorkspace, systemFolders } from './workspace'
@@ -80,8 +79,11 @@ export function makeRuns(parts: RunsParts): Runs {
     }
     return found
   }
-  const liveRun = (run: string) => {
-    for (const each of actors.values()) if (each.live?.id === run) return each.live
+  const stoppable = (run: string) => {
+    for (const each of actors.values()) {
+      const found = each.stoppable(run)
+      if (found) return found
+    }
     return null
   }
 
@@ -129,10 +131,10 @@ export function makeRuns(parts: RunsParts): Runs {
     },
 
     async stop(profile, run, by) {
-      const live = liveRun(run)
+      const live = stoppable(run)
       if (live) {
         if (live.profile !== profile.name) throw mismatch(live.session, live.profile)
-        return { cancelled: await stop(live, by), session: live.session }
+        return { cancelled: await live.stop(by), session: live.session }
       }
       const known = await store.run(run)
       if (!known) return { cancelled: false, session: null }
@@ -209,10 +211,9 @@ export function makeRuns(parts: RunsParts): Runs {
     async sendQueued(profile, { session, item, stop: first, run }) {
       if (draining) throw shuttingDown()
       // The run that the person sees now, never the one that this message becomes.
-      const live = first ? actors.get(session)?.live : null
-      const seen = run === undefined || live?.id === run ? live : null
+      const seen = first ? actors.get(session)?.stoppable(run) : null
       const view = await actor(session).changeQueue(profile, (items) => sending(items, item))
-      if (seen) await stop(seen, 'person')
+      if (seen) await seen.stop('person')
       return view
     },
 

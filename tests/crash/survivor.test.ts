@@ -1,5 +1,8 @@
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readLines, writeLine } from '../../server/agents/scripted/detached/frames'
+import type { Report } from '../../server/agents/scripted/detached/frames'
 import type { Row } from '../../server/contract/rows'
 import type { Changes } from '../../server/contract/wire'
 import { productFolder, removeFolder, startProduct } from '../support/product'
@@ -61,6 +64,8 @@ function openQuestion(row: Row): { id: string } | undefined {
   return asked?.state === 'open' ? asked : undefined
 }
 
+/** Words into the turn, and what became of them. */
+const wordsIn = ({ rows }: Changes) => rows.flatMap((row) => (row.kind === 'steer' ? [[row.text, row.state, row.steer.state]] : []))
 const answerOf = ({ rows }: Changes): string => rows.filter((row) => row.kind === 'answer').map((row) => row.text).join('')
 
 describe.each(['survives', 'dies'] as const)('a server that is killed while its agent %s', (agent) => {
@@ -160,6 +165,25 @@ describe('a turn that outlives the server', () => {
     await server.kill()
     server = await started()
   }
+  /** The question that the run with that number asks. */
+  const asks = (session: string, run: number) => eventually('it asks', async () => {
+    const now = await changes(session)
+    return now.turns[0]!.runs.length === run ? now.rows.map(openQuestion).find((question) => question !== undefined)?.id : undefined
+  })
+  /** Answers the agent's question in the place of a server, and waits until it has used its word, or has ended. */
+  const withoutServer = async (session: string, { turns, rows }: Changes, ends: boolean): Promise<void> => {
+    const { port, token } = JSON.parse(readOr(join(folder, 'state/talaria/scripted/agent.json'))) as { port: number; token: string }
+    const socket = connect(port, '127.0.0.1')
+    const reports: Report[] = []
+    readLines(socket, (value) => reports.push(value as Report))
+    const steers = rows.flatMap((row) => (row.kind === 'steer' ? [row.steer.id] : []))
+    // What was shown is nothing: it holds its turn for the one that comes after this.
+    void writeLine(socket, { do: 'reattach', token, session, foreign: turns[0]!.runs[0]!.bound!.foreign, shown: [], steers })
+    const asked = await eventually('it asks', () => reports.flatMap((report) => ('event' in report && report.event.type === 'clarify.raised' ? [report.event.question] : []))[0])
+    void writeLine(socket, { do: 'answer', id: 1, question: asked, text: 'yes' })
+    await eventually('it has used its word', () => reports.some((report) => (ends ? 'end' in report : 'event' in report && report.event.type === 'steer.delivered')))
+    socket.destroy()
+  }
   const runsOf = async (session: string) => (await changes(session)).turns[0]!.runs.map(({ cause, outcome, state }) => [cause, state === 'settled' ? outcome : state])
   beforeAll(async () => {
     server = await started()
@@ -183,6 +207,44 @@ describe('a turn that outlives the server', () => {
     expect(await runsOf(session)).toEqual([['sent', 'interrupted'], ['reattached', 'interrupted'], ['reattached', 'completed']])
     expect(answerOf(await changes(session))).toBe('One (heard: a) two (heard: b) three.')
     expect((await changes(session)).rows.filter((row) => row.kind === 'steer').map((row) => row.state)).toEqual(['done', 'done'])
+  })
+
+  it('has a word again that it had not used, and uses it once; nothing is left in the draft or the queue', async () => {
+    const session = await newChat(server)
+    await say(server, session, '[[steers:tool]][[say:One ]][[clarify:Go on? | yes]][[tool:look {"call":"l","result":"Seen"}]][[say:two.]]')
+    await asks(session, 1)
+    await steer(session, 'a word')
+    await restart()
+    const question = await asks(session, 2)
+    // It is with the agent again, as the run before had given it back.
+    expect(wordsIn(await changes(session))).toEqual([['a word', 'live', 'accepted']])
+    await call(server, 'POST /api/clarify/respond', { session_id: session, clarify_id: question, response: 'yes' })
+    await eventually('it has ended', async () => (await runsOf(session)).at(-1)![1] === 'completed')
+    const whole = await changes(session)
+    expect(wordsIn(whole)).toEqual([['a word', 'done', 'delivered']])
+    expect(answerOf(whole).split('(heard: a word)')).toHaveLength(2)
+    expect(whole.turns).toHaveLength(1)
+    expect((await call(server, 'GET /api/chat/queue', { session_id: session })).body.items).toEqual([])
+  })
+
+  it.each(['goes on', 'ends'] as const)('has used a word while no server was there, and %s: it was delivered, and nothing is given back', async (then) => {
+    const session = await newChat(server)
+    await say(server, session, `[[steers:tool]][[say:One ]][[clarify:Go on? | yes]][[tool:look {"call":"l","result":"Seen"}]][[say:two.]]${then === 'goes on' ? '[[hear]]' : ''}`)
+    await asks(session, 1)
+    await steer(session, 'a word')
+    const before = await changes(session)
+    expect(wordsIn(before)).toEqual([['a word', 'live', 'accepted']])
+    await server.kill()
+    await withoutServer(session, before, then === 'ends')
+    server = await started()
+    await eventually('it was delivered', async () => wordsIn(await changes(session))[0]![2] === 'delivered')
+    if (then === 'goes on') await steer(session, 'go')
+    await eventually('it has ended', async () => (await runsOf(session)).at(-1)![1] === 'completed')
+    const whole = await changes(session)
+    expect(wordsIn(whole)[0]).toEqual(['a word', 'done', 'delivered'])
+    expect(answerOf(whole).split('(heard: a word)')).toHaveLength(2)
+    expect(whole.turns).toHaveLength(1)
+    expect((await call(server, 'GET /api/chat/queue', { session_id: session })).body.items).toEqual([])
   })
 
   it('and ends meanwhile has its whole answer and its outcome', async () => {

@@ -2,6 +2,8 @@ import type { AgentEvent } from '../../server/agents/port'
 import { questionOf } from '../../server/contract/apply-questions'
 import type { ChoiceKind } from '../../server/contract/approvals'
 import type { QueueItem } from '../../server/contract/queue'
+import { lastRunOf } from '../../server/runs/settle'
+import { settle } from '../support/fake-timers'
 import { request } from '../support/puppet'
 import type { Life } from './life'
 import { seen } from './life'
@@ -117,6 +119,29 @@ export const DEEDS: Record<string, Deed> = {
     const run = life.rig?.runs.live()[0]?.run
     if (run) life.ask((rig) => rig.runs.stop(rig.profile, run, 'person'), ({ cancelled }) => void (cancelled && life.told.stopped.add(run)))
   },
+  'stop while re-attaching'(life) {
+    // Whoever has not heard yet that it goes on means it by the id that it had.
+    const last = lastRunOf(life.value)
+    const run = last?.cause === 'reattached' && last.state === 'running' ? life.value.turns.get(last.turn)!.runs.at(-2) : last
+    if (run?.outcome !== 'interrupted' || run.problem?.code !== 'server_restarted') return
+    life.ask((rig) => rig.runs.stop(rig.profile, run.id, 'person'), ({ cancelled }) => void (cancelled && life.told.held.add(run.id)))
+  },
+  'restart, and stop at once': async (life) => {
+    await atWork(life)
+    await life.start(true)
+    if (life.under(2)) await settle()
+    await DEEDS['stop while re-attaching']!(life)
+  },
+  'a word, and a restart': async (life) => {
+    await atWork(life)
+    await DEEDS.steer!(life)
+    if (life.under(4)) await settle()
+    life.kill()
+    // Heard while nobody listens.
+    if (life.under(2)) life.mind.useSteer()
+    if (life.under(4) === 0) life.mind.finish({ outcome: 'completed' })
+    await life.start(true)
+  },
   rename: (life) => life.ask((rig) => rig.runs.rename(rig.profile, life.session, life.name('Name '))),
   text: (life) => life.say({ type: 'text', delta: life.one([`${life.name('w')} `, `${life.name('w')} `, 'a\u{1F680}', 'e\u0301', '', 'more text '.repeat(life.under(5))]) }),
   'half a character'(life) {
@@ -183,8 +208,16 @@ export const DEEDS: Record<string, Deed> = {
 /** How often each happens, where not twice in about two hundred. */
 export const OFTEN: Record<string, number> = {
   send: 10, steer: 8, enqueue: 10, text: 24, tool: 6, 'end of a tool': 4, 'ask whether': 6, 'ask what': 5, 'ask for a secret': 5, decide: 10, answer: 10, 'give a secret': 10, 'end of the turn': 12,
-  'a moment': 12, 'use a word': 4, 'the store goes on': 6, 'the reader comes back': 4, 'restart with the agent': 3, thought: 3, message: 3, stop: 4, 'stop and send': 4, 'a turn by itself': 6,
+  'a moment': 12, 'use a word': 4, 'the store goes on': 6, 'the reader comes back': 4, 'restart with the agent': 3, thought: 3, message: 3, stop: 4, 'stop while re-attaching': 3, 'restart, and stop at once': 2, 'a word, and a restart': 2, 'stop and send': 4, 'a turn by itself': 6,
   'restart without the agent': 1, kill: 1, 'orderly end': 1, silence: 1, 'some seconds': 3, 'the store fails': 1, 'death of the agent': 1, 'take a question back': 1,
+}
+
+/** A turn plays, if that can be. */
+async function atWork(life: Life): Promise<void> {
+  if (!life.rig) await life.start(true)
+  if (life.mind.live) return
+  await DEEDS.send!(life)
+  await settle()
 }
 
 function start(life: Life, key: string, text: string, bodyHash: string): void {

@@ -21,12 +21,14 @@ import { Mind } from './mind'
 type Rig = ReturnType<typeof runsRig>
 
 /** What was covered, for people who read the log. */
-export const seen = { lives: 0, steps: 0, runs: 0, whole: 0, stops: 0, answers: 0, steers: 0, queued: 0, taken: 0, foreign: 0, attached: 0, crashes: 0, faults: 0, secrets: 0, catchUps: 0 }
+export const seen = { lives: 0, steps: 0, runs: 0, whole: 0, stops: 0, answers: 0, steers: 0, queued: 0, taken: 0, foreign: 0, attached: 0, held: 0, again: 0, crashes: 0, faults: 0, secrets: 0, catchUps: 0 }
 
 /** What clients were told, and so must hold. */
 interface Told {
   started: Map<string, Started>
   stopped: Set<string>
+  /** Runs that a restart had settled, and whose turn was stopped while its agent was asked about it. */
+  held: Set<string>
   queued: Set<string>
   steered: Extract<Steered, { accepted: true }>[]
   /** Answers that were taken, by what was asked: each reaches the agent at most once, and no other does. */
@@ -42,7 +44,7 @@ interface Told {
  */
 export class Life {
   readonly timers = new FakeTimers()
-  readonly told: Told = { started: new Map(), stopped: new Set(), queued: new Set(), steered: [], given: new Map(), secrets: [], harmed: new Set() }
+  readonly told: Told = { started: new Map(), stopped: new Set(), held: new Set(), queued: new Set(), steered: [], given: new Map(), secrets: [], harmed: new Set() }
   readonly under: (n: number) => number
   /** Null between a death and the next start. */
   rig: Rig | null
@@ -232,6 +234,13 @@ export class Life {
     expect(settled.map((event) => event.run)).toEqual(of('run.started').map((event) => event.run))
     for (const [key, started] of this.told.started) expect(of('turn.admitted').filter((event) => event.key === key).map((event) => event.turn)).toEqual([started.turn])
     for (const run of this.told.stopped) expect(settled.find((event) => event.run === run)!.outcome).toBe('cancelled')
+    for (const old of this.told.held) {
+      const after = of('run.started').filter((event) => event.turn === of('run.started').find((each) => each.run === old)!.turn).map((event) => event.run)
+      const next = after[after.indexOf(old) + 1]
+      expect([settled.find((event) => event.run === next)!.outcome, of('run.started').find((event) => event.run === next)!.cause]).toEqual(['cancelled', 'reattached'])
+      const again = of('run.started').find((event) => event.run === after[after.indexOf(old) + 2])
+      expect(again?.cause, 'what was stopped was taken up again').not.toBe('reattached')
+    }
     for (const item of this.told.queued) {
       const joined = of('queue.combined').filter((event) => event.items.slice(1).includes(item)).length
       const left = joined + of('queue.removed').filter((event) => event.items.includes(item)).length + of('queue.taken').filter((event) => event.item === item).length
@@ -239,11 +248,16 @@ export class Life {
     }
     for (const { steer, run } of this.told.steered) {
       expect(this.#back, 'a word that was taken came back').not.toContain(steer)
-      expect(of('steer.accepted').filter((event) => event.steer === steer)).toMatchObject([{ run }])
-      expect([...of('steer.delivered'), ...of('steer.returned')].filter((event) => event.steer === steer)).toHaveLength(1)
+      const accepted = of('steer.accepted').filter((event) => event.steer === steer)
+      expect(accepted).toMatchObject([{ run }])
+      // Back in the draft and with the agent again, any number of times; then one end.
+      const again = of('run.started').filter((event) => event.reopens?.includes(accepted[0]!.row)).length
+      expect([...of('steer.delivered'), ...of('steer.returned')].filter((event) => event.steer === steer)).toHaveLength(1 + again)
+      seen.again += again
     }
     seen.runs += settled.length
     seen.stops += this.told.stopped.size
+    seen.held += this.told.held.size
     seen.queued += this.told.queued.size
     seen.steers += this.told.steered.length
     seen.secrets += this.told.secrets.length
@@ -322,9 +336,21 @@ export class Life {
     for (const event of events) {
       if (event.type === 'queue.taken' && nextQueued(this.#value.queue, lastRunOf(this.#value))?.id !== event.item) this.#wrong.push('a message was sent out of its turn')
       if (event.type === 'steer.returned') this.#returned(event, events)
+      if (event.type === 'run.started' && event.cause === 'reattached') this.#tookUp(event)
       if (event.type === 'approval.decided' && event.by === 'auto') this.#auto(event.approval, event.row, event.choice)
       if (apply(this.#value, event).state !== 'applied') this.#wrong.push(`${event.type} does not fit the log`)
     }
+  }
+
+  /** The words that the agent has are with it again, and no others: what it has heard is never the person's as well. */
+  #tookUp({ turn, reopens = [] }: Extract<Event, { type: 'run.started' }>): void {
+    const before = this.#value.turns.get(turn)!.runs.at(-1)!.id
+    const words = reopens.flatMap((id) => {
+      const row = this.#value.rows.get(id)
+      return row?.kind === 'steer' ? [row.steer.id] : []
+    })
+    const named = this.#minds.findLast((mind) => mind.named.has(before))?.named.get(before) ?? []
+    if (words.toSorted().join() !== named.toSorted().join()) this.#wrong.push(`the agent has the words ${named.join()}, and the run ${words.join()}`)
   }
 
   /** Words go into the queue after a run that completed, and only then; else, or if their person was told so before, they are back with the person (spec/log.md §3). */

@@ -20,7 +20,10 @@ interface Turn {
   open: string[]
   /** Tools that ended while nobody listened. */
   unheard: { call: string; state: 'done' | 'failed' }[]
+  /** Words that it has and has not used. */
   steers: string[]
+  /** Words that it has used. */
+  used: Set<string>
   end: (end: TurnEnd) => void
   fail: (error: Error) => void
   over: TurnEnd | null
@@ -40,6 +43,8 @@ export class Mind {
   readonly asked = new Map<string, Asked>()
   /** What went wrong that only the agent can see. */
   readonly faults: string[] = []
+  /** Words that it named as its own when it was taken up, by what the run was called then. */
+  readonly named = new Map<string, string[]>()
   /** The sink of the server that listens, if one does. */
   #sink: Sink | null = null
   #epoch = 0
@@ -84,6 +89,14 @@ export class Mind {
   }
 
   async #reattached(binding: Binding, sink: Sink): Promise<Reattached> {
+    const epoch = this.#epoch
+    // It may be slow to answer, or too slow.
+    const late = this.p.under(3) === 0 ? [40, 3000, 14_000, 17_000][this.p.under(4)]! : 0
+    if (late > 0) await new Promise<void>((resolve) => void this.p.timers.after(late, resolve))
+    return epoch === this.#epoch ? this.#found(binding, sink) : new Promise<never>(() => {})
+  }
+
+  #found(binding: Binding, sink: Sink): Reattached {
     const turn = this.turn
     if (!turn || turn.foreign || turn.bound !== binding.foreign) return { state: 'gone' }
     turn.epoch = this.#epoch
@@ -91,14 +104,18 @@ export class Mind {
     const message = this.p.under(12) === 0 ? null : turn.message
     // One that cannot say it does not know it.
     if (message === null) turn.message = ''
-    if (turn.over) return { state: 'ended', end: turn.over, message, closed: turn.unheard.splice(0) }
+    const used = (binding.steers ?? []).filter((steer) => turn.used.has(steer))
+    const taken = (binding.steers ?? []).filter((steer) => turn.used.has(steer) || turn.steers.includes(steer))
+    this.named.set(binding.run, turn.over ? used : taken)
+    if (turn.over) return { state: 'ended', end: turn.over, message, closed: turn.unheard.splice(0), used }
+    for (const steer of used) void sink({ type: 'steer.delivered', steer, evidence: 'seen' })
     for (const { event, open, nameless, drops } of this.asked.values()) {
       // Secrets never; of those without a name none is left out, because the oldest of them takes the next answer (spec/agents.md §3).
       if (!open || event.type === 'secret.raised' || drops <= this.p.timers.monotonic()) continue
       if (nameless || binding.questions.includes(event.foreign ?? '') || this.p.under(2) === 0) void sink(event)
     }
     const end = new Promise<TurnEnd>((resolve, reject) => Object.assign(turn, { end: resolve, fail: reject }))
-    return { state: 'running', session: this.#line(), end, message, open: [...turn.open] }
+    return { state: 'running', session: this.#line(), end, message, open: [...turn.open], taken }
   }
 
   /** Says something in the turn it is in. */
@@ -176,7 +193,9 @@ export class Mind {
   /** A word that it has taken and may use. */
   useSteer(): void {
     const steer = this.turn?.steers.shift()
-    if (steer !== undefined) void this.#sink?.({ type: 'steer.delivered', steer, evidence: this.p.under(2) ? 'seen' : 'inferred' })
+    if (steer === undefined) return
+    this.turn!.used.add(steer)
+    void this.#sink?.({ type: 'steer.delivered', steer, evidence: this.p.under(2) ? 'seen' : 'inferred' })
   }
 
   /** What speaks waits for no answer that has no name. */
@@ -253,7 +272,7 @@ export class Mind {
   }
 
   #fresh(foreign: boolean, end: Turn['end'], fail: Turn['fail']): Turn {
-    return { foreign, message: '', open: [], unheard: [], steers: [], end, fail, over: null, epoch: this.#epoch, session: this.#session, bound: null }
+    return { foreign, message: '', open: [], unheard: [], steers: [], used: new Set(), end, fail, over: null, epoch: this.#epoch, session: this.#session, bound: null }
   }
 
   #drop(): void {

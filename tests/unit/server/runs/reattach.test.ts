@@ -4,7 +4,7 @@ import type { Limits } from '../../../../server/runs/limits'
 import { settle } from '../../../support/fake-timers'
 import { checkInvariants } from '../../../support/invariants'
 import { Puppet, request } from '../../../support/puppet'
-import { runsRig } from '../../../support/runs-rig'
+import { runsRig, testProfile } from '../../../support/runs-rig'
 import { codeOf } from './code-of'
 
 type Rig = ReturnType<typeof runsRig>
@@ -426,6 +426,141 @@ describe('after our restart', () => {
       })
       await recover()
       expect(puppet.bindings[0]!.steers).toBeUndefined()
+    })
+  })
+
+  describe('a stop while the agent is being asked', () => {
+    /** A restart whose agent answers when the test says so. */
+    const asking = async () => {
+      const rig = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+      let answer!: (found: Reattached) => void
+      let made!: () => Reattached
+      rig.puppet.onReattach = (opening, binding, sink) => new Promise((resolve) => {
+        made = () => rig.puppet.runOn(opening, binding, sink, { message: 'Half an answer' })
+        answer = resolve
+      })
+      await rig.recover()
+      let told: unknown
+      return {
+        ...rig, answer: async (found: Reattached = made()) => {
+          answer(found)
+          await settle()
+        },
+        stop: async (run = rig.started.run) => {
+          void rig.runs.stop(rig.profile, run, 'person').then((said) => (told = said.cancelled), (error: { problem: { code: string } }) => (told = error.problem.code))
+          await settle()
+        },
+        told: () => told,
+      }
+    }
+
+    it('is answered when the run that goes on is stopping, and its outcome is cancelled, whatever the agent says', async () => {
+      const { puppet, stop, told, answer, attempts, shown, events, session, send } = await asking()
+      puppet.onStop = (turn) => turn.end({ outcome: 'completed' })
+      await stop()
+      expect([told(), await attempts()]).toEqual([undefined, [['sent', 'settled', 'interrupted']]])
+      await answer()
+      expect([told(), puppet.turn.stops]).toEqual([true, ['person']])
+      expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'settled', 'cancelled']])
+      // What came until then stands.
+      expect(await shown()).toEqual([['answer', 'Half an answer', 'done']])
+      // In one append: nobody ever saw it go on.
+      const log = await events(session)
+      const at = log.findIndex((event) => event.type === 'run.started' && event.cause === 'reattached')
+      expect(log.slice(at, at + 3).map((event) => event.type)).toEqual(['run.started', 'run.bound', 'run.stopping'])
+      expect(await codeOf(send(session, 'x'))).toBe('none')
+    })
+
+    it('holds when the server is killed right after its answer: the turn is not taken up again', async () => {
+      const { puppet, stop, told, answer, model, session } = await asking()
+      puppet.onStop = () => {}
+      await stop()
+      await answer()
+      expect(told()).toBe(true)
+      const next = new Puppet()
+      const heir = runsRig({ disk: model.crash(), agents: { scripted: next }, seed: 3 })
+      next.onReattach = async (opening, binding, sink) => next.runOn(opening, binding, sink, { message: 'Half an answer' })
+      await heir.runs.recover()
+      await settle()
+      expect((await heir.lastRun(session))!).toMatchObject({ cause: 'reattached', attempt: 2, outcome: 'cancelled' })
+      expect([next.turn.stops, next.session.closed]).toEqual([['person'], true])
+      expect(await codeOf(heir.send(session, 'x'))).toBe('none')
+    })
+
+    it('is told the truth when the agent has gone, says nothing, or had ended its turn: nothing was stopped', async () => {
+      for (const fate of ['gone', 'silent', 'ended'] as const) {
+        const { stop, told, answer, timers, attempts, shown } = await asking()
+        await stop()
+        if (fate === 'gone') await answer({ state: 'gone' })
+        if (fate === 'silent') await timers.advance(16_000)
+        if (fate === 'ended') await answer({ state: 'ended', end: { outcome: 'completed' }, message: 'Half an answer', closed: [] })
+        expect(told()).toBe(false)
+        expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ...(fate === 'ended' ? [['reattached', 'settled', 'completed']] : [])])
+        expect(await shown()).toEqual([['answer', fate === 'ended' ? 'Half an answer' : 'Half', 'done']])
+      }
+    })
+
+    it('that another profile asks for is refused, and one of another run stops nothing', async () => {
+      const { runs, answer, started, attempts } = await asking()
+      expect(await codeOf(runs.stop({ ...testProfile('other') }, started.run, 'person'))).toBe('session_profile_mismatch')
+      expect(await runs.stop(testProfile(), 'run_of_nobody', 'person')).toEqual({ cancelled: false, session: null })
+      await answer()
+      expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ['reattached', 'running', undefined]])
+    })
+
+    it('that comes by the old id when the turn goes on already stops it, too', async () => {
+      const { puppet, stop, told, answer, attempts } = await asking()
+      await answer()
+      await stop()
+      expect([told(), puppet.turn.stops]).toEqual([true, ['person']])
+      expect((await attempts()).at(-1)).toEqual(['reattached', 'settled', 'cancelled'])
+    })
+
+    it('that the store does not take is refused and claims nothing; the turn goes on, and can be stopped', async () => {
+      const { puppet, stop, told, answer, model, attempts, until, lastRun, session } = await asking()
+      await stop()
+      model.failAppend(1, 'full')
+      await answer()
+      expect(told()).toBe('store_full')
+      await until(async () => (await lastRun(session))!.cause === 'reattached')
+      expect([puppet.turn.stops, (await attempts()).at(-1)]).toEqual([[], ['reattached', 'running', undefined]])
+      await stop()
+      expect([told(), (await attempts()).at(-1)]).toEqual([true, ['reattached', 'settled', 'cancelled']])
+    })
+
+    it('delivers the words that the agent used before, and gives the others back', async () => {
+      const rig = await survived(async (old, before, session) => {
+        old.turn.emit({ type: 'text', delta: 'Half' })
+        await settle()
+        for (const text of ['used', 'kept']) await before.runs.steer(before.profile, { session, text })
+      })
+      rig.puppet.onReattach = async (opening, binding, sink) => {
+        await rig.timers.advance(0)
+        const found = rig.puppet.runOn(opening, binding, sink, { message: 'Half', taken: binding.steers! })
+        rig.puppet.turn.emit({ type: 'steer.delivered', steer: binding.steers![0]!, evidence: 'seen' })
+        return found
+      }
+      await rig.runs.recover()
+      expect(await rig.runs.stop(rig.profile, rig.started.run, 'person')).toMatchObject({ cancelled: true })
+      await settle()
+      expect((await rig.shown()).slice(1)).toEqual([['steer', 'used', 'done'], ['steer', 'kept', 'cancelled']])
+      expect((await rig.attempts()).at(-1)).toEqual(['reattached', 'settled', 'cancelled'])
+    })
+
+    it('with a message that is to be sent instead: that goes after it, also where there was nothing to stop', async () => {
+      for (const fate of ['running', 'gone', 'ended'] as const) {
+        const { runs, profile, session, started, puppet, answer, attempts, transcript } = await asking()
+        const { item } = await runs.enqueue(profile, { session, text: 'Instead' })
+        let sent = false
+        void runs.sendQueued(profile, { session, item, stop: true, run: started.run }).then(() => (sent = true))
+        await settle()
+        expect([sent, puppet.turns.length]).toEqual([false, 0])
+        await (fate === 'running' ? answer() : answer(fate === 'gone' ? { state: 'gone' } : { state: 'ended', end: { outcome: 'failed' }, message: null, closed: [] }))
+        expect(sent).toBe(true)
+        expect(puppet.turn.input.text).toBe('Instead')
+        expect((await attempts()).slice(1)).toEqual(fate === 'gone' ? [] : [['reattached', 'settled', fate === 'running' ? 'cancelled' : 'failed']])
+        expect([...(await transcript(session)).turns.values()].map((turn) => turn.source)).toEqual(['person', 'queue'])
+      }
     })
   })
 

@@ -40,10 +40,10 @@ export async function saveChat(database: CopyDatabase, save: ChatSave): Promise<
 
 /**
  * Where the copy begins after a save. Only the record knows: another tab may have begun it anew, or fetched more of the past, which stands unless
- * something may have changed there that the other tab had not seen.
+ * something may have changed there that the other tab had not seen, or had not yet brought when it wrote.
  */
 function reach(held: PageRecord, save: ChatSave): string {
-  if (held.from < save.from && save.missed > held.seq) return save.from
+  if (held.from < save.from && (held.behind || save.missed > held.seq)) return save.from
   return held.from
 }
 

@@ -38,6 +38,8 @@ export class ChatKeeper {
       saved(): void
       /** The copy was found removed: the server is to be asked. */
       removed(): void
+      /** The copy lacks what happened further back: a catch-up since `behind` is to be asked for. */
+      behind(): void
     },
   ) {}
 
@@ -69,12 +71,17 @@ export class ChatKeeper {
     this.note(touched)
   }
 
-  /** Parts of a catch-up that lie before what is in memory, but within the copy. */
-  answer(changes: Changes): void {
-    const from = this.value().from
+  /**
+   * A catch-up: keeps what lies before memory, but within the copy. It brings the copy up to date only when it reaches as far back as the copy does by
+   * now, and was read no earlier than the last event that named something there. `since`: the cursor it was asked with.
+   */
+  answer(changes: Changes, since: Cursor | null): void {
+    const { from, missed = 0 } = this.value()
     for (const row of changes.rows) if (row.pos < from && !this.gone.has(row.id)) this.outside.rows.set(row.id, row)
     for (const turn of changes.turns) if (turn.pos < from && !this.gone.has(turn.id)) this.outside.turns.set(turn.id, turn)
-    this.behind = null
+    if (this.from !== null && changes.from > this.from) this.behind ??= since
+    else if (this.behind !== null) this.behind = changes.seq < missed ? changes.cursor : null
+    if (this.behind !== null) this.on.behind()
     this.removed = false
     this.soon()
   }
@@ -138,7 +145,12 @@ export class ChatKeeper {
   /** Another tab moved the copy: how far does it reach now? */
   async reread(): Promise<void> {
     const held = await this.shared.copies()?.page(this.session)
-    if (held?.ok && held.value) this.from = held.value.from
+    if (!held?.ok || !held.value) return
+    this.from = held.value.from
+    if (!held.value.behind) return
+    // It took over what it lacked as well.
+    this.behind ??= held.value.cursor
+    this.on.behind()
   }
 
   private save(): ChatSave | null {

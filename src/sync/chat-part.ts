@@ -38,7 +38,7 @@ export class ChatPart implements OpenChat, Caught {
     private readonly on: { gone(): void; closed(): void; saved(): void },
   ) {
     const shown = (this.shown = new ChatShown(shared))
-    this.keeper = new ChatKeeper(shared, session, () => shown.value, () => this.cursor, { saved: on.saved, removed: () => this.copyRemoved() })
+    this.keeper = new ChatKeeper(shared, session, () => shown.value, () => this.cursor, { saved: () => this.saved(), removed: () => this.copyRemoved(), behind: () => this.patch() })
     this.whole = new WholeFetch(shared, session, this.keeper, () => shown.value)
     this.past = new ChatPast(shared, session, this.keeper, () => shown.value, () => shown.tell({ type: 'value' }))
     this.requests = new CatchUp(shared, session, this)
@@ -182,10 +182,20 @@ export class ChatPart implements OpenChat, Caught {
   private patchLater(): void {
     if (this.keeper.from === null) return
     this.keeper.behind ??= this.cursor
+    this.patch()
+  }
+
+  private patch(): void {
     this.cancelPatch ??= this.shared.clock.after(PATCH_MS, () => {
       this.cancelPatch = null
       void this.requests.run()
     })
+  }
+
+  /** Another tab may have written a copy that begins later: its past is brought again. */
+  private saved(): void {
+    this.on.saved()
+    if (this.aligned && !this.closed) this.whole.start()
   }
 
   /** Another tab may know more than this one. Only an answer that is asked for from now on says that there is still something to keep. */
@@ -217,11 +227,12 @@ export class ChatPart implements OpenChat, Caught {
     // A window takes the place of what is shown, also of something newer, when the server says that its log was set back.
     const merged = merge(this.shown.value, whole ? { ...answer, reset: true } : answer, whole ? 'window' : 'after')
     if (merged.state === 'stale') return false
+    const since = this.since()
     this.cursor = answer.cursor
     this.shown.confirmed()
     if (whole) this.keeper.window(merged.state === 'applied' ? merged.touched : untouched(), answer.from, setBack ? 'set_back' : 'window')
     else {
-      this.keeper.answer(answer)
+      this.keeper.answer(answer, since)
       if (merged.state === 'applied') this.keeper.note(merged.touched)
     }
     const first = this.shown.answered(whole ? { type: 'value' } : merged.state === 'applied' ? { type: 'touched', touched: merged.touched } : null)

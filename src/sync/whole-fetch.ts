@@ -57,7 +57,8 @@ export class WholeFetch {
         const done = await copies.saveOlder(this.session, { ...output, upTo: before })
         if (!done.ok) return this.stop()
         if (done.value === 'moved') await this.keeper.reread()
-        else this.keeper.from = output.from
+        // What happened there while it was written is in neither: the copy does not count as that deep, and the next write says so.
+        else if (output.seq >= (this.value().missed ?? 0)) this.keeper.from = output.from
       }
       if (!signal.aborted) this.next()
     } catch {

@@ -82,6 +82,13 @@ test('the copy reaches as far back as the record says, whichever tab moved it', 
   expect(await copies.saveChat(save([row(7, 9)], 9, { from: '15', missed: 8 }))).toEqual({ ok: true, value: { from: '15' } })
 })
 
+test('a deeper copy whose tab had still to bring what happened there does not pass for whole when another tab writes', async () => {
+  const copies = await shelf().open('one')
+  await copies.saveChat(save([row(1, 1), row(5, 5)], 9, { behind: true, cursor: '5', missed: 9, replace: 'window' }))
+  expect(await copies.saveChat(save([row(6, 10)], 10, { from: '15', missed: 9 }))).toEqual({ ok: true, value: { from: '15' } })
+  expect(await copies.page('ses_a')).toMatchObject({ value: { from: '15', behind: false } })
+})
+
 test('a window takes the place of a copy that could not be brought up to date; an older window does not, unless the log was set back', async () => {
   const copies = await shelf().open('one')
   await copies.saveChat(save([row(1, 1, 'a'), row(2, 2, 'b')], 5, { replace: 'window' }))

@@ -55,6 +55,75 @@ test('it also does when the page ended before it had asked', async () => {
   again.sync.close()
 })
 
+test('an answer that was read before the change does not pass for it, also when the page ends before the next one', async () => {
+  const { rig, chat, page } = await partial()
+  rig.server.latency = (path) => (path === '/api/events' ? 50 : 900)
+  page.sync.open('ses_b')
+  await rig.pass(30)
+  page.sync.open('ses_a')
+  // The stream stands; what was asked before it does is under way.
+  await rig.pass(200)
+  await rig.server.append(chat.closed('trn_1', 'row_1'))
+  await rig.pass(800)
+  await rig.server.append(chat.opened('trn_1', 'row_9', 'text 9'))
+  await rig.pass(50)
+  page.sync.close()
+  await rest()
+  rig.server.latency = () => 0
+  const again = rig.page()
+  again.sync.open('ses_a')
+  await rig.pass(5000)
+  expect(await copied(rig)).toEqual(truth(rig))
+  again.sync.close()
+})
+
+test('a copy that another tab has begun later is brought to its beginning again', async () => {
+  const { rig, chat, page } = await partial()
+  const copies = await openShelf({ user: 'local', profile: 'default' }, rig.clock.after).open(rig.server.store.id)
+  const held = await copies.page('ses_a')
+  if (!held.ok || !held.value) throw new Error('there is a copy')
+  const { rows, turns, queue, ...record } = held.value
+  await copies.saveChat({ ...record, from: rows[0]!.pos, rows, turns, removed: [], last: rows, lastFrom: rows[0]!.pos, lastTurns: turns, queue: queue!, missed: 0, replace: 'window' })
+  copies.close()
+  expect(await copied(rig)).toEqual(truth(rig).slice(-2))
+  await rig.server.append(chat.opened('trn_1', 'row_9', 'text 9'))
+  await rig.pass(5000)
+  expect(await copied(rig)).toEqual(truth(rig))
+  page.sync.close()
+})
+
+test('older rows of which one changed while they were written are brought again', async () => {
+  const rig = await makeRig()
+  rig.server.mostRows = 2
+  const chat = new Chat('ses_a')
+  await rig.server.append(chat.created(), chat.admitted('trn_1', 'Go'))
+  for (let n = 1; n <= 3; n++) await rig.server.append(chat.opened('trn_1', `row_${n}`, `text ${n}`))
+  const shelf = openShelf({ user: 'local', profile: 'default' }, rig.clock.after)
+  let written = (): void => undefined
+  const slow = new Promise<void>((resolve) => (written = resolve))
+  const { sync } = rig.page({
+    shelf: {
+      last: () => shelf.last(),
+      async open(store) {
+        const copies = await shelf.open(store)
+        return { ...copies, async saveOlder(...given) {
+          const done = await copies.saveOlder(...given)
+          await slow
+          return done
+        } }
+      },
+    },
+  })
+  sync.open('ses_a')
+  await rig.pass(3000)
+  await rig.server.append(chat.closed('trn_1', 'row_1'))
+  await rig.pass(3000)
+  written()
+  await rig.pass(5000)
+  expect(await copied(rig)).toEqual(truth(rig))
+  sync.close()
+})
+
 test('what was committed between an early answer and the stream is not lost, in the chat nor in the list', async () => {
   const rig = await makeRig()
   const chat = new Chat('ses_a')

@@ -2,7 +2,8 @@
  * What of the server's environment a Hermes process may see (spec/agents.md §4: built from the profile, and nothing of our own). Each name is here for a reason:
  * the programs that Hermes starts (PATH, HOME, USER, SHELL, TMPDIR), language and clock, the way to the network (proxies, certificates), and where the desktop
  * keeps sockets and settings that git, ssh and friends need. No key is: Hermes reads the profile's own `.env`, and a key that was only exported in the shell that
- * started us belongs to no profile. `HERMES_*`, `PYTHON*`, `VIRTUAL_ENV`, `LD_*` and `NODE_*` would change the program, so they stay out, too.
+ * started us belongs to no profile. Of `HERMES_*` only what holds for a whole installation comes along (spec/hermes-home.md §1.1): its write lock and the modes of
+ * its files. The rest, `PYTHON*`, `VIRTUAL_ENV`, `LD_*` and `NODE_*` would change the program.
  */
 const NAMES = [
   'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'LANG', 'LANGUAGE', 'TZ',
@@ -10,6 +11,7 @@ const NAMES = [
   'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE',
   'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME', 'SSH_AUTH_SOCK', 'DBUS_SESSION_BUS_ADDRESS',
   'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'DOCKER_HOST',
+  'HERMES_MANAGED', 'HERMES_HOME_MODE', 'HERMES_UID', 'HERMES_GID', 'HERMES_SKIP_CHMOD', 'HERMES_CONTAINER',
 ] as const
 
 /** Without a locale Python may write its text as ASCII. */

@@ -49,7 +49,7 @@ export interface StoredSession {
 /** Why Hermes could not do it. `code`: ours, or `rpc` with the program's own number. */
 export class HermesFault extends Error {
   constructor(
-    readonly code: 'not_installed' | 'too_old' | 'unconfigured' | 'unknown_profile' | 'wrong_profile' | 'does_not_start' | 'lost' | 'slow' | 'garbled' | 'rpc',
+    readonly code: 'not_installed' | 'too_old' | 'extras_missing' | 'unconfigured' | 'unknown_profile' | 'wrong_profile' | 'does_not_start' | 'lost' | 'slow' | 'garbled' | 'rpc',
     words: string,
     readonly number?: number,
   ) {

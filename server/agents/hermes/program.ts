@@ -22,17 +22,23 @@ import { Wire } from './wire'
  */
 export const HERMES: ProgramKind = { name: 'Hermes Agent', startWithin: 30_000, pauses: [250, 1_000, 4_000, 15_000], giveUpAfter: 5, term: 5_000, kill: 2_000 }
 
-/** ms that sockets may take to a program that is ready. */
-const CONNECT = 15_000
-/** ms that a call may take unless it says otherwise: the longest wait of an inline method is 30 s for the agent to be built (spec/hermes-rpc.md §1.1). */
-const CALL = 30_000
-/** ms of silence after which life is asked for, and how long the answer may take: a request may stand behind an inline one of 30 s. */
-const SILENCE = 30_000
-const LIFE = 35_000
-/** ms that running turns may take to end once they were interrupted, before the program is ended: in a tool 1.7–2.3 s were seen. */
-const INTERRUPT = 3_000
-/** ms between two looks at whether the program is still needed. */
-const IDLE_LOOK = 30_000
+/** Measures of speaking to it, ms; a parameter, so that tests need not wait for them. */
+export const PATIENCE = {
+  /** Sockets to a program that is ready. */
+  connect: 15_000,
+  /** A call, unless it says otherwise: the longest wait of an inline method is 30 s for the agent to be built (spec/hermes-rpc.md §1.1). */
+  call: 30_000,
+  /** Silence after which life is asked for, and how long the answer may take: a request may stand behind an inline one of 30 s. */
+  silence: 30_000,
+  life: 35_000,
+  /** Running turns, to end once they were interrupted, before the program is ended: in a tool 1.7–2.3 s were seen (§5). */
+  interrupt: 3_000,
+  /** Between two looks at whether it lives and is still needed. */
+  look: 15_000,
+  /** Without a session, a call or work of its own before it is ended: its memory, 86–175 MB, is worth more than 2 s at the next turn. */
+  idle: 30 * 60_000,
+}
+export type Patience = typeof PATIENCE
 /** Its children that work for nobody once their sessions are closed: one for each live session. */
 const HELPER = 'tui_gateway.slash_worker'
 
@@ -55,8 +61,7 @@ export interface HermesProgramParts {
   /** The server's own environment, of which it gets what `environment.ts` names. */
   env: Readonly<Record<string, string | undefined>>
   homedir: string
-  /** ms without a session, a call or work of its own after which it is ended. */
-  idleAfter: number
+  patience: Patience
   kind?: ProgramKind
   report(error: unknown): void
 }
@@ -74,7 +79,7 @@ export class Program implements HermesProgram {
   #losses = new Set<(loss: 'socket' | 'program') => void>()
   #version: string | undefined
   #used: number
-  #asking = false
+  #life: Promise<boolean> | null = null
   #ended = false
   #calls = 0
   #stopLooking: () => void = () => undefined
@@ -92,6 +97,7 @@ export class Program implements HermesProgram {
       sign: (output) => Number(SIGN.exec(output)?.[1] ?? 0) || null,
       greet: async (port) => (await this.#greet(port)) === 'ours',
       wanted: () => this.#router.listeners > 0,
+      runs: (running) => void this.#connect(running, this.parts.patience.connect).catch(() => undefined),
     })
     this.#supervisor.onEnd(() => this.#programEnded())
   }
@@ -101,14 +107,14 @@ export class Program implements HermesProgram {
     if (this.#ended) throw new HermesFault('lost', 'The server ends.')
     if (this.#supervisor.status().state === 'degraded' && !(await this.#lives())) await this.restart()
     const running = await this.#started(() => this.#supervisor.ensure())
-    await this.#connect(running, CONNECT)
+    await this.#connect(running, this.parts.patience.connect)
   }
 
   /** The program that an earlier server left, with both sockets; false when there is none. Starts nothing. */
   async adopt(): Promise<boolean> {
     const running = this.#ended ? null : await this.#supervisor.found()
     if (!running) return false
-    await this.#connect(running, CONNECT)
+    await this.#connect(running, this.parts.patience.connect)
     return true
   }
 
@@ -125,7 +131,7 @@ export class Program implements HermesProgram {
     this.#calls++
     const mark = this.#router.mark
     try {
-      const answer = result.safeParse(await this.#wires[socket].call(method, checked.data, options.within ?? CALL))
+      const answer = result.safeParse(await this.#wires[socket].call(method, checked.data, options.within ?? this.parts.patience.call))
       if (!answer.success) throw new HermesFault('garbled', `Hermes answered ${method} in a form that is not known.`)
       // The answer says what the session has said until now; what came since the question may be newer.
       if (method === 'session.resume') this.#router.forgetBefore((answer.data as Result<'session.resume'>).session_id, mark)
@@ -196,7 +202,9 @@ export class Program implements HermesProgram {
     try {
       return await start()
     } catch (error) {
-      throw error instanceof NotStarted ? new HermesFault('does_not_start', error.message) : error
+      if (!(error instanceof NotStarted)) throw error
+      // What `hermes serve` says without them.
+      throw new HermesFault(/dependencies not installed/i.test(error.message) ? 'extras_missing' : 'does_not_start', error.message)
     }
   }
 
@@ -252,6 +260,8 @@ export class Program implements HermesProgram {
   async #greet(port: number): Promise<'ours' | 'strange'> {
     const { version, home } = await this.parts.rest.status(port)
     this.#version = version
+    // Older ones do not say; their arguments name the profile.
+    if (home === undefined) return 'ours'
     const [theirs, ours] = await Promise.all([home, this.parts.profile.home].map((path) => realpath(path).catch(() => path)))
     return theirs === ours ? 'ours' : 'strange'
   }
@@ -265,17 +275,16 @@ export class Program implements HermesProgram {
 
   /** Asks for life while it is silent, and ends it when nobody needs it. */
   #look(): void {
-    const { timers } = this.parts
-    const every = Math.min(IDLE_LOOK, Math.max(50, this.parts.idleAfter / 4))
+    const { timers, patience } = this.parts
     let cancel = (): void => undefined
     let over = false
     const look = async (): Promise<void> => {
       const heard = Math.max(this.#wires?.owner.heard ?? 0, this.#wires?.control.heard ?? 0)
-      if (timers.monotonic() - heard >= SILENCE) await this.#lives()
+      if (timers.monotonic() - heard >= patience.silence) await this.#lives()
       if (!over) await this.#endIfIdle().catch(this.parts.report)
-      if (!over) cancel = timers.after(every, () => void look())
+      if (!over) cancel = timers.after(patience.look, () => void look())
     }
-    cancel = timers.after(every, () => void look())
+    cancel = timers.after(patience.look, () => void look())
     this.#stopLooking = () => {
       over = true
       cancel()
@@ -283,30 +292,33 @@ export class Program implements HermesProgram {
   }
 
   /** Whether it answers anything at all: the answer, or any frame since the question. */
-  async #lives(): Promise<boolean> {
+  #lives(): Promise<boolean> {
+    return (this.#life ??= this.#askLife().finally(() => (this.#life = null)))
+  }
+
+  async #askLife(): Promise<boolean> {
     const wires = this.#wires
-    if (!wires || this.#asking) return true
-    this.#asking = true
+    if (!wires) return true
+    const { life } = this.parts.patience
     const since = this.parts.timers.monotonic()
     try {
-      await wires.control.call('config.get', { key: 'mtime' }, LIFE)
+      await wires.control.call('config.get', { key: 'mtime' }, life)
       this.#supervisor.degrade(null)
       return true
     } catch (error) {
       // An error of its own is life, and a socket that was lost is made anew.
       const silent = error instanceof HermesFault && error.code === 'slow' && Math.max(wires.owner.heard, wires.control.heard) < since
-      if (this.#wires === wires) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${LIFE / 1000} seconds` : null)
+      if (this.#wires === wires) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${Math.round(life / 1000)} seconds` : null)
       return !silent
-    } finally {
-      this.#asking = false
     }
   }
 
   async #endIfIdle(): Promise<void> {
-    const { timers, idleAfter } = this.parts
-    const idle = (): boolean => this.#calls === 0 && this.#router.listeners === 0 && timers.monotonic() - this.#used >= idleAfter
+    const { timers, patience } = this.parts
+    const idle = (): boolean => this.#calls === 0 && this.#router.listeners === 0 && timers.monotonic() - this.#used >= patience.idle
     const running = this.#supervisor.running
-    if (!running || !idle() || (await this.#busy()).length > 0 || (await this.#hasProcesses(running)) || !idle()) return
+    // One that has been silent for so long as well keeps nothing that could be had.
+    if (!running || !idle() || (await this.#busy().catch(() => [])).length > 0 || (await this.#hasProcesses(running)) || !idle()) return
     await this.#supervisor.stop()
   }
 
@@ -314,8 +326,8 @@ export class Program implements HermesProgram {
   async #stillWorks(running: Running<Contact>): Promise<boolean> {
     const { timers } = this.parts
     try {
-      await this.#connect(running, INTERRUPT)
-      for (const end = timers.monotonic() + INTERRUPT; (await this.#busy()).length > 0; await new Promise<void>((resolve) => void timers.after(100, resolve))) if (timers.monotonic() >= end) return true
+      await this.#connect(running, this.parts.patience.interrupt)
+      for (const end = timers.monotonic() + this.parts.patience.interrupt; (await this.#busy()).length > 0; await new Promise<void>((resolve) => void timers.after(100, resolve))) if (timers.monotonic() >= end) return true
       return false
     } catch {
       return false
@@ -324,7 +336,7 @@ export class Program implements HermesProgram {
 
   /** Live ids of sessions that do something. */
   async #busy(): Promise<string[]> {
-    const answer = await this.#wires?.control.call('session.active_list', {}, INTERRUPT)
+    const answer = await this.#wires?.control.call('session.active_list', {}, this.parts.patience.interrupt)
     return (METHODS['session.active_list'].result.parse(answer ?? {}).sessions ?? []).filter(({ status }) => status !== 'idle').map(({ id }) => id)
   }
 
@@ -339,8 +351,8 @@ export class Program implements HermesProgram {
     const busy = (): Promise<string[]> => this.#busy().catch(() => [])
     const control = this.#wires?.control
     const running = control ? await busy() : []
-    if (control) await Promise.all(running.map((session_id) => control.call('session.interrupt', { session_id }, INTERRUPT).catch(() => undefined)))
-    for (const end = timers.monotonic() + INTERRUPT; running.length > 0 && timers.monotonic() < end && (await busy()).length > 0; ) await new Promise<void>((resolve) => void timers.after(100, resolve))
+    if (control) await Promise.all(running.map((session_id) => control.call('session.interrupt', { session_id }, this.parts.patience.interrupt).catch(() => undefined)))
+    for (const end = timers.monotonic() + this.parts.patience.interrupt; running.length > 0 && timers.monotonic() < end && (await busy()).length > 0; ) await new Promise<void>((resolve) => void timers.after(100, resolve))
     await this.#supervisor.stop()
   }
 }

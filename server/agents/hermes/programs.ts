@@ -12,7 +12,8 @@ import { findPrograms } from './find'
 import { HERMES_TIMEOUT, SYSTEM_LAYER, timeoutOf, writeLayer } from './managed'
 import { HermesFault } from './port'
 import type { HermesProgram } from './port'
-import { Program } from './program'
+import { PATIENCE, Program } from './program'
+import type { Patience } from './program'
 import { HermesRest } from './rest'
 import { isBelow, OLDEST, TESTED, Versions } from './version'
 
@@ -26,8 +27,8 @@ export interface HermesProgramsParts {
   homedir: string
   /** False: Hermes is started without a managed layer of ours. */
   managed: boolean
-  /** ms; 30 min unless said. */
-  idleAfter?: number
+  /** Other measures than `PATIENCE`. */
+  patience?: Partial<Patience>
   report(error: unknown): void
 }
 
@@ -44,9 +45,6 @@ export interface HermesPrograms {
   of(profile: ProfileContext): HermesProgram
   end(): Promise<void>
 }
-
-/** A program that nobody used for so long gives its memory (86–175 MB) back; ms. */
-const IDLE = 30 * 60_000
 
 export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
   const { timers, facts, folder, env, homedir } = parts
@@ -79,7 +77,7 @@ export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
       const ours = join(own, 'managed')
       const root = profile.name !== 'default' && basename(dirname(profile.home)) === 'profiles' ? dirname(dirname(profile.home)) : profile.home
       const made = new Program({
-        timers, facts, rest, folder: own, env, homedir, idleAfter: parts.idleAfter ?? IDLE, report: parts.report,
+        timers, facts, rest, folder: own, env, homedir, patience: { ...PATIENCE, ...parts.patience }, report: parts.report,
         profile: { name: profile.name, home: profile.home, root, secrets: secretsOf(profile.env) },
         find: async () => {
           const found = await find()

@@ -33,10 +33,10 @@ export class HermesRest {
   constructor(private readonly parts: RestParts) {}
 
   /** Version and home, asked without the token: it may be another program that answers. */
-  async status(port: number): Promise<{ version: string; home: string }> {
+  async status(port: number): Promise<{ version: string; home?: string }> {
     const { value } = await this.#ask({ port, token: null }, 'GET', '/api/status', LIMITS.status)
-    if (!isObject(value) || typeof value.version !== 'string' || typeof value.hermes_home !== 'string') throw garbled('/api/status')
-    return { version: value.version, home: value.hermes_home }
+    if (!isObject(value) || typeof value.version !== 'string') throw garbled('/api/status')
+    return { version: value.version, ...(typeof value.hermes_home === 'string' ? { home: value.hermes_home } : {}) }
   }
 
   /** All rows that can be read, and the session that they are of: a compacted one goes on under another id. Null when there is none. */

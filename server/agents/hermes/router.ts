@@ -1,7 +1,7 @@
 import type { Heard, HermesEvent } from './protocol/events'
 
 /** Events of sessions that nobody listens to yet are held: what comes right after the answer to a resume must not be lost. Per session, and sessions. */
-const HELD_EVENTS = 2_000
+const HELD_EVENTS = 500
 const HELD_SESSIONS = 64
 
 interface Route { listener: ((event: HermesEvent) => void | Promise<void>) | null; waiting: { at: number; event: HermesEvent }[]; busy: boolean }

@@ -31,6 +31,8 @@ export interface SupervisorParts {
   greet(port: number): Promise<boolean>
   /** Whether it is started again at once after it ended by itself. */
   wanted(): boolean
+  /** Told each time that one runs: started, started again, or adopted. */
+  runs?(running: Running<Contact>): void
 }
 
 /** Why a program does not run: in words, with the last that it said. */
@@ -60,6 +62,7 @@ export class Supervisor {
   #failures = 0
   #notBefore = 0
   #stopping = false
+  #stops: Promise<void> | null = null
   #left = false
   #skipPause: (() => void) | null = null
   #out: Output
@@ -76,6 +79,8 @@ export class Supervisor {
 
   /** The running program: the one that runs, one that an earlier server left, or a new one. Rejects with `NotStarted`, or as `prepare` did. */
   ensure(): Promise<Running<Contact>> {
+    // One that is being ended is nobody's any more.
+    if (this.#stops) return this.#stops.then(() => this.ensure())
     if (this.#running) return Promise.resolve(this.#running)
     if (this.#left) return Promise.reject(new NotStarted('The server ends.'))
     return (this.#starting ??= this.#begin().finally(() => (this.#starting = null)))
@@ -122,7 +127,11 @@ export class Supervisor {
   }
 
   /** Ends it by the ladder, also one that is just starting. Nothing of it is left when this resolves. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return (this.#stops ??= this.#stop().finally(() => (this.#stops = null)))
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping = true
     try {
       this.#skipPause?.()
@@ -234,18 +243,19 @@ export class Supervisor {
     let ending: Ending | null = null
     void ended.then((end) => (ending = end))
     const end = timers.monotonic() + kind.startWithin
-    for (let said = ''; timers.monotonic() < end && !this.#unwanted; ) {
+    let said = ''
+    for (; timers.monotonic() < end && !this.#unwanted; ) {
       await new Promise<void>((resolve) => void timers.after(WATCH_START, resolve))
       this.#log.add(await this.#err.fresh())
       said = (said + (await this.#out.fresh()).toString('utf8')).slice(-KEEP_ON_DISK)
       // A sign of a program that has ended meanwhile is worth nothing.
       const over = ending as Ending | null
       if (over) this.#log.add(await this.#err.fresh())
-      if (over) throw new NotStarted(this.#withLast(`${kind.name} ended before it was ready (${endingWords(over)})`))
+      if (over) throw new NotStarted(this.#withLast(`${kind.name} ended before it was ready (${endingWords(over)})`, said))
       const port = this.parts.sign(said)
       if (port !== null) return port
     }
-    throw new NotStarted(this.#unwanted ? 'It was told to end.' : this.#withLast(`${kind.name} gave no sign of being ready within ${Math.round(kind.startWithin / 1000)} seconds`))
+    throw new NotStarted(this.#unwanted ? 'It was told to end.' : this.#withLast(`${kind.name} gave no sign of being ready within ${Math.round(kind.startWithin / 1000)} seconds`, said))
   }
 
   get #unwanted(): boolean {
@@ -257,6 +267,7 @@ export class Supervisor {
     this.#state = 'ready'
     this.#words = undefined
     this.#watch()
+    this.parts.runs?.(running)
     const since = this.parts.timers.monotonic()
     this.#closing = running.ended.then((ending) => this.#ended(ending, since))
     return running
@@ -339,8 +350,9 @@ export class Supervisor {
     await ended
   }
 
-  #withLast(words: string): string {
-    const last = this.#log.lastLine()
+  /** `said`: what it wrote to its output before it was ready; some say there why they will not be. */
+  #withLast(words: string, said = ''): string {
+    const last = this.#log.lastLine() ?? (said.trimEnd().split('\n').at(-1)?.trim().slice(0, 400) || undefined)
     return last === undefined ? `${words}.` : `${words}: ${last}`
   }
 }

@@ -1,4 +1,4 @@
-import { createSignal, Show, type JSX } from 'solid-js'
+import { createEffect, createSignal, on, Show, type JSX } from 'solid-js'
 import { t } from '../i18n'
 import { RenameForm } from './sessions/rename'
 import { Icon } from './ui/icon'
@@ -32,6 +32,21 @@ export function ChatBar(props: BarProps) {
   const [renaming, setRenaming] = createSignal(false)
   let more!: HTMLButtonElement
   let name: HTMLButtonElement | undefined
+  let pressed = false
+  // The chip goes once it has been answered: who pressed it goes on beside it.
+  createEffect(
+    on(
+      () => props.allows,
+      (allows) => {
+        if (!allows && pressed && document.activeElement === document.body) more.focus()
+        pressed = false
+      },
+    ),
+  )
+  const askAgain = () => {
+    pressed = true
+    props.onAskAgain()
+  }
   return (
     <header class="bar">
       <Show when={props.phone && props.back}>
@@ -80,7 +95,7 @@ export function ChatBar(props: BarProps) {
         )}
       </Show>
       <Show when={props.allows}>
-        <button type="button" class="chip allows" aria-label={t('chat.allows.end')} title={t('chat.allows.end')} disabled={!props.online} onClick={() => props.onAskAgain()}>
+        <button type="button" class="chip allows" aria-label={t('chat.allows.end')} title={t('chat.allows.end')} disabled={!props.online} onClick={askAgain}>
           <Icon name="hand" size="s" />
           <span>{t('chat.allows')}</span>
           <Icon name="x" size="s" />

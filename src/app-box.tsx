@@ -64,7 +64,7 @@ export function Box(props: BoxProps) {
       <Show when={props.facts} keyed>
         {(facts) => (
           <Show when={facts.queue().items.length > 0}>
-            <Waiting parts={parts} facts={facts} online={props.online} fresh={empty === facts} give={(text) => give(facts.chat.session, text)} />
+            <Waiting parts={parts} facts={facts} online={props.online} fresh={empty === facts} give={(text) => give(facts.chat.session, text)} onLeft={() => !props.fingers && box?.focus()} />
           </Show>
         )}
       </Show>

@@ -12,6 +12,8 @@ export interface WaitingProps {
   online: boolean
   fresh: boolean
   give: (text: string) => void
+  /** The card leaves with the focus in it. */
+  onLeft: () => void
 }
 
 /** The waiting messages of the open chat, joined with the server. Loaded when the first one waits. */
@@ -50,6 +52,7 @@ export function Waiting(props: WaitingProps) {
       announce={notices.announce}
       toast={({ text, undo }) => void notices.toast({ kind: 'plain', icon: undo ? 'trash' : 'list-plus', text, ...(undo ? { action: undo } : {}) })}
       give={props.give}
+      onLeft={() => props.onLeft()}
     />
   )
 }

@@ -15,6 +15,9 @@ import type { BusyWay, Way } from './way'
 
 const ModelPicker = onDemand(() => import('./model-picker').then((module) => module.ModelPicker))
 
+/** A second press on Stop may fall on what has moved there meanwhile; so long after the first it sends nothing, ms. */
+const STOP_GUARD_MS = 800
+
 interface Failed { reason: string; text: string; restored: boolean }
 
 /** The message box: text, place, model and the one button whose meaning follows the chat (design/LANGUAGE.md §8). */
@@ -31,6 +34,7 @@ export function Composer(props: ComposerProps) {
   const [models, setModels] = createSignal(false)
   /** Where another message waits for the one that is on its way. */
   let again: string | null = null
+  let stoppedAt = -Infinity
 
   createEffect(
     on(
@@ -155,6 +159,7 @@ export function Composer(props: ComposerProps) {
   const stop = async () => {
     if (!props.run || stopping()) return
     setStopAsked(true)
+    stoppedAt = Date.now()
     try {
       await props.stop()
     } catch {
@@ -163,7 +168,7 @@ export function Composer(props: ComposerProps) {
   }
   const press = () => {
     if (primary().act === 'stop') return void stop()
-    void submit()
+    if (Date.now() - stoppedAt >= STOP_GUARD_MS) void submit()
     back()
   }
   /** What was pressed may be gone with the text: who works with keys goes on writing. */

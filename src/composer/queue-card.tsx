@@ -52,12 +52,17 @@ export function QueueCard(props: QueueProps) {
     void attempt(edits.run([id], (shown) => moved(shown, id, before), () => orders.move(id, before)), (reason) => t('queue.failed.move', { reason }))
     announce(t('queue.moved', { n: to + 1 }))
     // A node that changes its place loses the focus.
-    if (focused) queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="${focused}"]`)?.focus())
+    if (focused) queueMicrotask(() => find(id, focused)?.focus())
   }
-  const join = (ids: string[]) => void attempt(edits.run(ids, (shown) => joined(shown, ids), () => orders.combine(ids)), (reason) => t('queue.failed.join', { reason }))
+  const join = (ids: string[]) => {
+    void attempt(edits.run(ids, (shown) => joined(shown, ids), () => orders.combine(ids)), (reason) => t('queue.failed.join', { reason }))
+    holdFocus(ids[0], 'change')
+  }
   const remove = async (item: QueueItem) => {
-    const before = items()[at(item.id) + 1]?.id
+    const place = at(item.id)
+    const before = items()[place + 1]?.id
     const gone = edits.run([item.id], (shown) => shown.filter((one) => one.id !== item.id), () => orders.remove(item.id))
+    holdFocus(items()[Math.min(place, items().length - 1)]?.id, 'remove')
     if (!(await attempt(gone, (reason) => t('queue.failed.remove', { reason })))) return
     // The card may have gone with its last message; the undo stands in the toast.
     const run = () => void orders.restore(item.text, before).catch((error: unknown) => toast({ text: t('queue.failed.undo', { reason: reasonOf(error) }) }))
@@ -90,7 +95,13 @@ export function QueueCard(props: QueueProps) {
     give(text)
     toast({ text: t('queue.gone.changed') })
   }
-  const focusRow = (id: string) => queueMicrotask(() => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="change"]`)?.focus())
+  const find = (id: string, does: string) => list.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"] [data-does="${does}"]`)
+  const focusRow = (id: string) => queueMicrotask(() => find(id, 'change')?.focus())
+  /** What was pressed has gone with its row: who works with keys goes on at this one, or on the card. */
+  const holdFocus = (id: string | undefined, does: string) =>
+    queueMicrotask(() => {
+      if (document.activeElement === document.body) ((id === undefined ? null : find(id, does)) ?? card).focus()
+    })
 
   /** What was being typed into a message that left; also when the card leaves with it. */
   const abandoned = () => {
@@ -106,6 +117,7 @@ export function QueueCard(props: QueueProps) {
     }, { defer: true }),
   )
   onCleanup(abandoned)
+  onCleanup(() => card.contains(document.activeElement) && props.onLeft())
   createEffect(on(() => items().length, (n) => announce(t('queue.count', { n })), { defer: !fresh }))
 
   // Toasts stand above the card.
@@ -120,7 +132,7 @@ export function QueueCard(props: QueueProps) {
   })
 
   return (
-    <section ref={card} class="queue" aria-label={t('queue.label')}>
+    <section ref={card} class="queue" aria-label={t('queue.label')} tabindex="-1">
       <div class="qh" classList={{ held: !props.online || (!props.run && props.paused !== null) }}>
         <span class="grow">
           <b>{t('queue.count', { n: items().length })}</b>{' '}
@@ -130,7 +142,15 @@ export function QueueCard(props: QueueProps) {
         </span>
         <Show when={props.online}>
           <Show when={!props.run && props.paused}>
-            <button type="button" class="b out" onClick={() => items()[0] && send(items()[0]!, false)}>
+            <button
+              type="button"
+              class="b out"
+              onClick={() => {
+                if (items()[0]) send(items()[0]!, false)
+                // The button goes once it is sent.
+                card.focus({ preventScroll: true })
+              }}
+            >
               {t('queue.next')}
             </button>
           </Show>

@@ -30,4 +30,6 @@ export interface QueueProps {
   toast: (toast: { text: string; undo?: { label: string; run: () => void } }) => void
   /** Words of a message that could not be changed any more: below what stands in the message box of this chat. */
   give: (text: string) => void
+  /** The card leaves with the focus in it. */
+  onLeft: () => void
 }

@@ -198,6 +198,11 @@ describe('the message box', () => {
     expect(it.stops()).toBe(1)
     expect(it.box.value).toBe('More')
     expect(it.go().textContent).toBe('Stop and send')
+    // The longer word has moved under the pointer: the second half of a double press is for Stop.
+    it.go().click()
+    expect([it.sent.length, it.box.value]).toEqual([1, 'More'])
+    it.enter()
+    expect(it.sent[1]).toMatchObject({ text: 'More', way: 'interrupt' })
   })
 
   test('another way is one press away and becomes the usual one', async () => {

@@ -26,6 +26,7 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
   const said: string[] = []
   const toasts: { text: string; undo?: { label: string; run: () => void } }[] = []
   const given: string[] = []
+  let left = 0
   const host = document.body.appendChild(document.createElement('div'))
   dispose = render(
     () => (
@@ -40,6 +41,7 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
           announce={(text) => said.push(text)}
           toast={(toast) => toasts.push(toast)}
           give={(text) => given.push(text)}
+          onLeft={() => left++}
         />
       </Show>
     ),
@@ -48,6 +50,7 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
   const rows = () => [...host.querySelectorAll<HTMLElement>('li')]
   return {
     host, asked, said, toasts, given, rows,
+    left: () => left,
     tell: (items: QueueItem[]) => setQueue({ items, seq: queue().seq + 1 }),
     set: (part: Partial<ReturnType<typeof facts>>) => setFacts({ ...facts(), ...part }),
     texts: () => rows().map((row) => row.querySelector('.qt')?.textContent ?? '(changing)'),
@@ -73,6 +76,35 @@ describe('waiting messages', () => {
     expect(it.host.textContent).toContain('3 waiting')
     it.tell([item('two')])
     expect(it.said.at(-1)).toBe('1 waiting')
+  })
+
+  test('the focus never falls off the card: after a removal it is on the next row, then on the last, and the card says when it leaves with it', async () => {
+    const it = show(['one', 'two', 'three'])
+    const remove = async (row: number) => {
+      const button = it.rows()[row]!.querySelector<HTMLElement>('[data-does=remove]')!
+      button.focus()
+      button.click()
+      await settle()
+    }
+    const at = () => [document.activeElement?.closest<HTMLElement>('li')?.dataset.item, (document.activeElement as HTMLElement).dataset.does]
+    await remove(0)
+    expect(at()).toEqual(['two', 'remove'])
+    await remove(1)
+    expect(at()).toEqual(['two', 'remove'])
+    await remove(0)
+    expect(document.activeElement).toBe(it.host.querySelector('.queue'))
+    expect(it.left()).toBe(0)
+    it.tell([])
+    expect(it.left()).toBe(1)
+  })
+
+  test('joining all leaves the focus on the one that stays', async () => {
+    const it = show(['one', 'two'])
+    const button = it.button('Join into one')!
+    button.focus()
+    button.click()
+    await settle()
+    expect(document.activeElement).toBe(it.rows()[0]!.querySelector('[data-does=change]'))
   })
 
   test('a change is shown at once as not confirmed, and stays when the server has it', async () => {

@@ -14,6 +14,7 @@ import { checkOrigin } from './http/provenance'
 import type { ProfileContext } from './profiles/context'
 import { agentRoutes } from './routes/agents'
 import { approvals } from './routes/approvals'
+import { attachment } from './routes/attachment'
 import type { Call, Handler, Handlers } from './routes/call'
 import { chat } from './routes/chat'
 import { chatStream } from './routes/stream'
@@ -33,6 +34,7 @@ import { secrets } from './routes/secrets'
 import { session } from './routes/session'
 import { sessionList } from './routes/sessions'
 import { steer } from './routes/steer'
+import { upload } from './routes/upload'
 
 export interface AppOptions {
   assets: Assets
@@ -49,11 +51,12 @@ type JsonRoute = Exclude<RouteName, 'POST /api/csp-report'>
  * (spec/server.md §0). The gate stands in front of all of it, on Node's server, with framing and Host.
  */
 export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
+  const ownership = makeOwnership(parts.store, () => parts.profiles.names())
   const handlers: Handlers<JsonRoute> = {
     ...health(parts), ...sessionList(parts), ...session(parts), ...fullSession(parts), ...chat(parts), ...chatStream(parts), ...steer(parts), ...queue(parts),
     ...approvals(parts), ...clarify(parts), ...secrets(parts), ...events(parts), ...olderStreams(parts), ...modelRoutes(parts), ...agentRoutes(parts), ...openapi(parts),
+    ...attachment(parts), ...upload({ ...parts, ownership }),
   }
-  const ownership = makeOwnership(parts.store, () => parts.profiles.names())
   const app = new Hono<Env>()
 
   const mount = <N extends JsonRoute>(name: N) => {
@@ -63,13 +66,13 @@ export function makeApp(parts: Parts, options: AppOptions): Hono<Env> {
       const header = headerOf(request)
       if (routeOf(name).stream && request.method === 'HEAD') throw new Refusal('method_not_allowed', 'method not allowed')
       if (routeOf(name).act) checkOrigin(header, options.allowedOrigins)
-      const raw = isGet(name) ? { ...queryOf(new URL(c.req.url).searchParams), ...c.req.param() } : await readJson(request, response, { wipe: routeOf(name).secret === true })
+      const raw = routeOf(name).upload ? {} : isGet(name) ? { ...queryOf(new URL(c.req.url).searchParams), ...c.req.param() } : await readJson(request, response, { wipe: routeOf(name).secret === true })
       const input = parseInput(name, raw)
       const profile = await parts.profiles.ofRequest(header('cookie'))
       await guardSession(name, profile, input as Record<string, unknown>)
       const call = { input, profile, header, request, response } as Call<JsonRoute>
       const body = await handle(call)
-      return routeOf(name).stream ? RESPONSE_ALREADY_SENT : jsonAnswer(body, { acceptEncoding: header('accept-encoding') })
+      return routeOf(name).stream || routeOf(name).file ? RESPONSE_ALREADY_SENT : jsonAnswer(body, { acceptEncoding: header('accept-encoding') })
     })
   }
 

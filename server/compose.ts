@@ -3,6 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { makeApp } from './app'
 import type { AgentChoice } from './agents/choice'
+import { makeShelf } from './attachments/shelf'
+import { startSweeping } from './attachments/sweeping'
 import { makeOffers } from './agents/offers'
 import type { Agent, Timers } from './agents/port'
 import type { AgentKind } from './contract/session'
@@ -21,6 +23,7 @@ import { INTERNAL } from './http/problem'
 import { checkHost } from './http/provenance'
 import type { Models } from './models/port'
 import type { Profiles } from './profiles/profiles'
+import { FILE_TOO_LARGE, UPLOAD_PATH } from './routes/upload'
 import { makeReports } from './routes/reports'
 import { makeRuns } from './runs/runs'
 import type { RunsParts } from './runs/runs'
@@ -39,6 +42,8 @@ export interface ComposeParts {
   mint: Mint
   version: string
   defaultWorkspace: string
+  /** Folder of files that people give with messages; absolute, ours alone. */
+  attachmentFolder: string
   workspaceRoots: string[]
   /** Folder of the built page; one that is not there serves no page. */
   clientFolder: string
@@ -72,7 +77,13 @@ const LAST_REQUESTS_MS = 5000
 /** Puts the server together and settles what an earlier process left behind: after this it may listen. */
 export async function compose(parts: ComposeParts): Promise<Composition> {
   const { store, timers, report } = parts
+  const attachments = makeShelf({
+    folder: parts.attachmentFolder, mint: parts.mint, now: timers.now,
+    exists: async (session) => (await store.load(session).then((state) => state && !state.deleted)) === true,
+  })
+  await attachments.begin()
   const runs = makeRuns({
+    pathOf: attachments.pathOf,
     store, timers, mint: parts.mint, agents: parts.agents, choice: parts.choice, defaultWorkspace: parts.defaultWorkspace, workspaceRoots: parts.workspaceRoots,
     profileOf: (name) => parts.profiles.known(name),
     ...(parts.limits ? { limits: parts.limits } : {}), ...(parts.processes ? { processes: parts.processes } : {}),
@@ -81,12 +92,13 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
   await runs.recover()
   const hygiene = makeHygiene({ store, timers, report, ...(parts.keepEventsMs === undefined ? {} : { keepMs: parts.keepEventsMs }) })
   hygiene.start()
+  const sweeping = startSweeping({ attachments, timers, report })
 
   const agents = Object.values(parts.agents)
   const assets = readAssets(parts.clientFolder)
   const reports = makeReports(report)
   const app = makeApp(
-    { store, runs, feed, models: parts.models, agents, choice: parts.choice, offers: makeOffers(agents, parts.models, timers), profiles: parts.profiles, timers, defaultWorkspace: parts.defaultWorkspace, version: parts.version, startedAt: timers.now(), report },
+    { store, runs, feed, attachments, models: parts.models, agents, choice: parts.choice, offers: makeOffers(agents, parts.models, timers), profiles: parts.profiles, timers, defaultWorkspace: parts.defaultWorkspace, version: parts.version, startedAt: timers.now(), report },
     { assets, reports, allowedOrigins: parts.allowedOrigins },
   )
   const handle = getRequestListener((request, env) => app.fetch(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }), {
@@ -113,6 +125,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
       gates.push(
         guard(server, (request, response) => void handle(request, response).catch(report), {
           cap: BODY_CAP,
+          tooLarge: (request) => (request.url?.split('?')[0] === UPLOAD_PATH ? FILE_TOO_LARGE : null),
           check: (request) => checkHost(request.headers.host, parts.allowedHosts),
           headers: (request) => (request.url?.startsWith('/api/') || request.url?.startsWith('/health') ? withStore : security),
         }),
@@ -130,6 +143,7 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
       await Promise.all(closed)
       cancel()
       await hygiene.stop()
+      await sweeping.stop()
       await store.close()
     },
   }

@@ -62,6 +62,7 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
     mint: makeMint(Date.now, Math.random),
     version: __VERSION__,
     defaultWorkspace: options.workspace,
+    attachmentFolder: join(folder, 'attachments'),
     workspaceRoots: [homedir(), options.workspace],
     clientFolder: fileURLToPath(new URL('../client', import.meta.url)),
     allowedHosts: options.allowedHosts,

@@ -27,6 +27,8 @@ export interface Agent {
   survivors?(): Promise<{ session: string; foreign: string }[]>
   /** What it offers to choose from; by capability `models`. */
   models?(profile: ProfileContext): Promise<ModelOffer[]>
+  /** Its own transcripts; absent for an agent whose history is ours. By capability `own_history`. */
+  history?: AgentHistory
   /** How it stands for this profile; for an agent with a program of its own. */
   status?(profile: ProfileContext): Promise<AgentStatus>
   /** Ends its program and starts it again; live runs on it settle as interrupted. */
@@ -43,6 +45,33 @@ export type Probe =
 export interface AgentStatus { program?: ProgramStatus; path?: string; version?: string; fault?: AgentFault; words?: string; hint?: string }
 
 export type { Capability } from '../contract/agents'
+
+/**
+ * An agent that keeps its own transcripts (spec/agents.md §7): what is needed to be of one mind with them. It reads stored sessions and needs no open one; what cannot be read
+ * now is thrown, never answered as empty.
+ */
+export interface AgentHistory {
+  /** Names the store of a profile: rows of two stores are never the same, whatever their ids. */
+  store(profile: ProfileContext): string
+  /** Where a stored session stands, opaque and cheap: with another mark than before, somebody wrote there. Null: there is none of that id. */
+  mark(profile: ProfileContext, foreign: string): Promise<string | null>
+  /** All that its model would see of it, oldest first, and the mark that goes with that. Null: there is none. */
+  read(profile: ProfileContext, foreign: string): Promise<{ mark: string; messages: StoredMessage[] } | null>
+  /** Writes a new stored session of these messages, so that the agent remembers them; answers its id. */
+  seed(profile: ProfileContext, session: { title: string; cwd: string; messages: { role: 'user' | 'assistant'; text: string }[] }): Promise<string>
+}
+
+/**
+ * One row of an agent's store, in plain words, as they would have been shown. `id` is unique in the store and never used again. `at`: server's ms. `synthetic`: a user's row that
+ * no person wrote, or a summary in the place of rows that are no longer read.
+ */
+export type StoredMessage = { id: string; at: number } & (
+  | { role: 'user'; text: string; synthetic?: true }
+  | { role: 'assistant'; text: string; reasoning?: string; calls: StoredCall[]; synthetic?: true }
+  | { role: 'tool'; call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result: string }
+)
+
+export type StoredCall = Pick<ToolHead, 'call' | 'name' | 'verb' | 'target' | 'args'>
 
 /** `efforts`: how hard it can be told to think, weakest first; absent where it cannot be told. */
 export interface ModelOffer { ref: ModelRef; label: string; contextSize?: number; efforts?: string[] }
@@ -91,12 +120,19 @@ export interface AgentSession {
   give?(question: string, value: string | null): Promise<Delivery>
   /** `delivered` here means taken: the agent has it, and the sink says `steer.delivered` when it has used it. What was taken and not delivered by the turn's end is given back. */
   steer?(steer: string, text: string): Promise<Delivery>
+  /**
+   * Takes back a user's row of its store with all that came after it, in the store and in memory, while no turn runs. May fail, and may do too little or too much: whoever asks reads the store again.
+   */
+  rewind?(row: string): Promise<void>
   /** True when what it shows as reasoning may repeat what it says (spec/settlement.md §4): the journal then keeps an index and cuts the echo. */
   readonly echoes?: boolean
   close(): Promise<void>
 }
 
-export interface TurnInput { turn: string; run: string; text: string; model: ModelRef | null; /** As in `Opening`. */ effort?: string; /** True for *Try again*: context of the earlier attempt is already gone. */ retry: boolean }
+/** A file of a message, as an agent is given it: `path` is absolute, on this machine; nothing may be written there. */
+export interface TurnAttachment { id: string; name: string; mime: string; size: number; path: string }
+
+export interface TurnInput { turn: string; run: string; text: string; model: ModelRef | null; /** As in `Opening`. */ effort?: string; /** True for *Try again* with an agent whose history is ours: context of the earlier attempt is already gone. One with its own has been rewound, and is told nothing. */ retry: boolean; /** Files that came with the message; also *Try again* has them. */ attachments?: readonly TurnAttachment[] }
 
 export type Delivery = { state: 'delivered' } | { state: 'refused'; code: 'question_gone' | 'not_running' | 'unsupported' | 'relay_failed'; words?: string }
 

@@ -1,3 +1,4 @@
+import { withAttachments } from './attachments'
 import type { EventOf } from './events'
 import { present } from './present'
 import type { QueueItem } from './queue'
@@ -22,10 +23,10 @@ export function itemsAfter(items: readonly QueueItem[], event: QueueEvent): Queu
   switch (event.type) {
     case 'queue.added': {
       if (held(event.item)) return null
-      const { item: id, text, by, before, send, key, at: addedAt } = event
-      return placed(items, present({ id, text, addedAt, by, send, key } as QueueItem), before)
+      const { item: id, text, by, before, send, key, attachments, at: addedAt } = event
+      return placed(items, present({ id, text, addedAt, by, send, key, ...withAttachments(attachments) } as QueueItem), before)
     }
-    case 'queue.changed': return held(event.item) ? items.map((item) => (item.id === event.item ? { ...item, text: event.text } : item)) : null
+    case 'queue.changed': return held(event.item) ? items.map((item) => (item.id === event.item ? carrying({ ...item, text: event.text }, event.attachments ?? item.attachments) : item)) : null
     case 'queue.moved': {
       const item = held(event.item)
       if (!item) return null
@@ -50,6 +51,10 @@ function combined(items: readonly QueueItem[], event: EventOf<'queue.combined'>)
   const joined = items.filter(({ id }) => event.items.includes(id))
   const first = joined.find(({ id }) => id === event.items[0])
   if (!first || joined.length !== new Set(event.items).size) return null
-  const next: QueueItem = { ...first, text: event.text, ...(joined.some(({ send }) => send) ? { send: true } : {}) }
+  const next: QueueItem = { ...carrying({ ...first, text: event.text }, event.attachments), ...(joined.some(({ send }) => send) ? { send: true } : {}) }
   return items.filter((item) => item === first || !joined.includes(item)).map((item) => (item === first ? next : item))
+}
+
+function carrying({ attachments: _, ...item }: QueueItem, attachments: QueueItem['attachments']): QueueItem {
+  return { ...item, ...withAttachments(attachments) }
 }

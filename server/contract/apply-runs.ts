@@ -1,4 +1,5 @@
 import { outside, reopenable, reopenRows } from './apply-rows'
+import { withAttachments } from './attachments'
 import type { EventOf } from './events'
 import { insertRow } from './order'
 import { present } from './present'
@@ -49,14 +50,14 @@ export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touc
 
 /** Opens the user row: visible, durable and unique from this instant. */
 export function admitTurn(value: Transcript, event: EventOf<'turn.admitted'>, touched: Touched): boolean {
-  const { seq, at, turn, row, n, pos, text, source } = event
+  const { seq, at, turn, row, n, pos, text, source, attachments } = event
   if (!value.turns.has(turn)) {
     if (value.rows.has(row)) return false
     value.turns.set(turn, { id: turn, row, pos, source, admittedAt: at, runs: [], seq })
     touched.turns.add(turn)
   }
   if (!value.rows.has(row) && pos >= value.from) {
-    insertRow(value, { id: row, kind: 'user', n, turn, pos, seq, at, state: 'done', text, source })
+    insertRow(value, { id: row, kind: 'user', n, turn, pos, seq, at, state: 'done', text, source, ...withAttachments(attachments) })
     touched.rows.add(row)
   }
   changeHead(value, seq, touched, (head) => ({ lastAt: at, count: head.count + 1 }))

@@ -1,4 +1,5 @@
 import type { ApprovalRequest, RetiredWhy, ChoiceKind } from './approvals'
+import type { Attachment } from './attachments'
 import type { RunProblem } from './problems'
 import type { ClarifyRequest, SecretRequest } from './questions'
 import type { DividerHead, NoticeHead, PlanEntry, RowKind, RowState, ToolHead, TurnSource } from './rows'
@@ -32,7 +33,7 @@ export interface EventPayloads {
   /** `reseeded` and `changed` come with a divider row. `mark`: as in `run.settled`; another foreign session without one has none. */
   'agent.bound': { agent: AgentRef; foreign?: string; mark?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
   'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; /** Null: the agent's own measure. */ effort?: string | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
-  'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource }
+  'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource; attachments?: readonly Attachment[] }
   'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null; /** Only with `reattached`: closed rows of the turn that become live again and belong to this run. Of words, those that were given back to the draft: they are with the agent again. */ reopens?: string[] }
   /** What a later re-attach needs (spec/log.md §9). */
   'run.bound': { run: string; turn: string; foreign: string; counters?: Record<string, number> }
@@ -61,12 +62,13 @@ export interface EventPayloads {
   'steer.returned': { steer: string; row: string; run: string; to: 'queue' | 'draft'; item?: string }
   'plan.replaced': { row: string; run: string; plan: PlanEntry[] }
   /** `before`: another item; absent or gone: at the end. */
-  'queue.added': { item: string; text: string; by: 'person' | 'steer'; before?: string; key?: string; send?: true }
-  'queue.changed': { item: string; text: string }
+  'queue.added': { item: string; text: string; by: 'person' | 'steer'; before?: string; key?: string; send?: true; attachments?: readonly Attachment[] }
+  /** `attachments` absent: the item keeps its own. */
+  'queue.changed': { item: string; text: string; attachments?: readonly Attachment[] }
   /** `before` absent: to the end. `send`: it goes next as soon as no run is live, whatever the last outcome. */
   'queue.moved': { item: string; before?: string; send?: true }
-  /** The first of `items` stays in its place with `text`; the others leave. */
-  'queue.combined': { items: string[]; text: string }
+  /** The first of `items` stays in its place with `text` and `attachments`; the others leave. */
+  'queue.combined': { items: string[]; text: string; attachments?: readonly Attachment[] }
   'queue.removed': { items: string[] }
   /** In one append with the `turn.admitted` of that turn and its `run.started`. */
   'queue.taken': { item: string; turn: string }

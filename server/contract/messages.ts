@@ -10,7 +10,7 @@ import type { OriginalMessage } from './routes/shapes'
  * A turn becomes its user message and, for each round of the agent, one assistant message (reasoning, text, tool calls) followed by the results of its tools. `id` is
  * the `n` of the message's first row, so it is known at birth and never changes; a round that begins with a tool call takes that call's number, and the result of this
  * one call has none. `timestamp` is seconds. A word that a run took is a user message of `display_kind` `steer`; one that was given back is told where it is sent next. A
- * clarifying question is an assistant's line, its answer a user's line (settlement.md §7.6), without an id, since one row stands for both. Notices, plans, permissions
+ * clarifying question is an assistant's line, its answer a user's line (settlement.md §7.6), without an id, since one row stands for both. `attachments` are names of files. Notices, plans, permissions
  * and secrets are shown by rows only. A turn that did not complete ends with one `_error` message made from it, without an id, since no row stands for it.
  */
 export function toMessages(value: Transcript): OriginalMessage[] {
@@ -78,7 +78,7 @@ function linesOf(row: Row): OriginalMessage[] {
 }
 
 function userMessage(row: Row & { kind: 'user' }): OriginalMessage {
-  return { role: 'user', content: row.text, timestamp: row.at / 1000, id: row.n, ...(row.source === 'person' ? {} : { _source: row.source }) }
+  return { role: 'user', content: row.text, timestamp: row.at / 1000, id: row.n, ...(row.source === 'person' ? {} : { _source: row.source }), ...(row.attachments ? { attachments: row.attachments.map(({ name }) => name) } : {}) }
 }
 
 /** `last` is the turn's last run, given for its last round only. */

@@ -1,3 +1,4 @@
+import type { Attachment } from './attachments'
 import type { Run } from './session'
 
 /** A message that waits for its turn (spec/log.md §3 `queue.*`): it belongs to the session, never to an agent. */
@@ -12,6 +13,7 @@ export interface QueueItem {
   send?: true
   /** The client's key of the request that added it. */
   key?: string
+  attachments?: readonly Attachment[]
 }
 
 /** Waiting items in the order in which they will be sent. `seq`: of the last event that changed any of them; the queue travels whole. */

@@ -1,4 +1,5 @@
 import type { Approval } from './approvals'
+import type { Attachment } from './attachments'
 import type { Clarify, Secret } from './questions'
 
 /**
@@ -28,7 +29,7 @@ export interface RowBase {
   text: string
 }
 
-export interface UserRow extends RowBase { kind: 'user'; source: TurnSource }
+export interface UserRow extends RowBase { kind: 'user'; source: TurnSource; attachments?: readonly Attachment[] }
 export interface ThoughtRow extends RowBase { kind: 'thought' }
 export interface AnswerRow extends RowBase { kind: 'answer' }
 export interface ToolRow extends RowBase { kind: 'tool'; tool: ToolHead; approval?: Approval }
@@ -92,8 +93,8 @@ export interface NoticeHead {
   words?: string
 }
 
-/** Limits of what a row may hold; longer things are cut with `cut: true`. UTF-16 units. */
 /** `agent_reseeded`: the agent begins anew with the text of this chat; `agent_changed`: another agent goes on with it; `written_elsewhere`: what follows until the next message was written in another program. */
 export interface DividerHead { code: 'agent_reseeded' | 'agent_changed' | 'written_elsewhere'; params?: Record<string, string | number> }
 
+/** Limits of what a row may hold; longer things are cut with `cut: true`. UTF-16 units. */
 export const TOOL_TEXT_LIMIT = 16_384

@@ -23,6 +23,8 @@ export interface Gate {
 export interface GateOptions {
   /** Largest body in bytes. */
   cap: number
+  /** Other words for a body above the cap, where a route has its own. */
+  tooLarge?(request: IncomingMessage): string | null
   /** Headers of every answer, refusals of the gate included. */
   headers(request: IncomingMessage): Record<string, string>
   /** Throws a `Refusal` for a request that nothing behind the gate may see. */
@@ -71,7 +73,7 @@ export function guard(server: Server, handle: (request: IncomingMessage, respons
     request.once('end', () => (exchange.ended = true))
     for (const [name, value] of Object.entries(options.headers(request))) response.setHeader(name, value)
     watchHeaders(response, () => draining || (exchange.declares && !exchange.ended))
-    if (framing.state === 'refused') refuse(response, framing.status, framing.code, framing.error)
+    if (framing.state === 'refused') refuse(response, framing.status, framing.code, (framing.status === 413 && options.tooLarge?.(request)) || framing.error)
     else if (!request.url?.startsWith('/')) refuse(response, 400, 'bad_request', 'The request target must be a path')
     else return isLetIn(request, response)
     return false

@@ -12,9 +12,9 @@ export interface Call<N extends RouteName> {
   response: ServerResponse
 }
 
-type StreamName = { [N in RouteName]: (typeof routes)[N] extends { stream: true } ? N : never }[RouteName]
+type StreamName = { [N in RouteName]: (typeof routes)[N] extends { stream: true } | { file: true } ? N : never }[RouteName]
 
-/** Answers with a JSON body, or takes over the response where the route is a stream. Refusals are thrown. */
+/** Answers with a JSON body, or takes over the response where the route is a stream or a file. Refusals are thrown. */
 export type Handler<N extends RouteName> = (call: Call<N>) => N extends StreamName ? Promise<void> : Promise<OutputOf<N>>
 
 /** A part of the table; `app.ts` puts the parts together, and its type makes sure that none is missing. */

@@ -1,21 +1,22 @@
 import { Refusal } from '../contract/problems'
 import { seconds } from './compact'
+import { attaching } from './attaching'
 import { keyOf } from './key'
 import { streamNotFound } from './load'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
 
 /** Starting, looking at and stopping runs. What the original calls a stream is a run. */
-export function chat({ store, runs, offers }: Pick<Parts, 'store' | 'runs' | 'offers'>): Handlers<'POST /api/chat/start' | 'GET /api/chat/stream/status' | 'GET /api/chat/cancel'> {
+export function chat({ store, runs, offers, attachments }: Pick<Parts, 'store' | 'runs' | 'offers' | 'attachments'>): Handlers<'POST /api/chat/start' | 'GET /api/chat/stream/status' | 'GET /api/chat/cancel'> {
   return {
     async 'POST /api/chat/start'({ input, profile, header }) {
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
-      if (input.attachments !== undefined && input.attachments.length > 0) throw new Refusal('bad_request', 'Attachments are not taken yet')
-      if (input.retry === undefined ? blank(input.message) : input.message !== undefined) throw new Refusal('message_required', 'message is required')
+      const attach = attaching(attachments, input)
+      if (input.retry === undefined ? blank(input.message) && !attach : input.message !== undefined) throw new Refusal('message_required', 'message is required')
       const idempotency = keyOf(input, header('idempotency-key'))
       const started = await runs.start(profile, {
         session: input.session_id,
-        ...(input.retry === undefined ? { text: input.message } : { retry: input.retry }),
+        ...(input.retry === undefined ? { text: input.message ?? '', ...(attach ? { attach } : {}) } : { retry: input.retry }),
         ...idempotency,
         lookUp: (agent, now) => offers.resolve(profile, agent, input, now),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),

@@ -44,19 +44,21 @@ function describe(version: string): Record<string, unknown> {
 }
 
 function operation(name: RouteName): Record<string, unknown> {
-  const { act, stream, offline } = routeOf(name)
+  const { act, stream, offline, upload, file } = routeOf(name)
   const input = z.toJSONSchema(inputs[name] as z.ZodMiniType, { io: 'input', unrepresentable: 'any' }) as { properties?: Record<string, object>; required?: string[]; $schema?: string }
   delete input.$schema
-  const ok = stream ? { 'text/event-stream': { schema: { type: 'string' } } } : { 'application/json': { schema: { type: 'object' } } }
+  const ok = file ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } : stream ? { 'text/event-stream': { schema: { type: 'string' } } } : { 'application/json': { schema: { type: 'object' } } }
   return {
     operationId: name.replace(/[^A-Za-z]+(.)?/g, (_, next: string | undefined) => next?.toUpperCase() ?? ''),
     summary: details[name].summary,
     'x-offline': offline,
     ...(act ? { 'x-acts': true } : {}),
-    ...(methodOf(name) === 'GET' ? { parameters: parameters(input, pathOf(name)) } : { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
+    ...(methodOf(name) === 'GET' ? { parameters: parameters(input, pathOf(name)) } : { requestBody: { required: true, content: upload ? FORM : { 'application/json': { schema: input } } } }),
     responses: { '200': { description: 'Done', content: ok }, ...problems([...details[name].problems, ...ANY_ROUTE]) },
   }
 }
+
+const FORM = { 'multipart/form-data': { schema: { type: 'object', required: ['session_id', 'file'], properties: { session_id: { type: 'string' }, file: { type: 'string', format: 'binary' } } } } }
 
 function parameters({ properties = {}, required = [] }: { properties?: Record<string, object>; required?: string[] }, path: string): object[] {
   return Object.entries(properties).map(([name, schema]) => ({ name, in: path.includes(`{${name}}`) ? 'path' : 'query', required: required.includes(name), schema }))

@@ -1,6 +1,7 @@
 import type { AgentChoice } from '../agents/choice'
 import type { Offers } from '../agents/offers'
 import type { Agent, Timers } from '../agents/port'
+import type { Attachments } from '../attachments/port'
 import type { Feed } from '../feed/feed'
 import type { Models } from '../models/port'
 import type { Profiles } from '../profiles/profiles'
@@ -12,6 +13,8 @@ export interface Parts {
   store: Store
   runs: Runs
   feed: Feed
+  /** Files of messages. */
+  attachments: Attachments
   models: Models
   agents: Agent[]
   /** Which of them new chats use. */

@@ -1,7 +1,8 @@
 import { Refusal } from '../contract/problems'
 import type { QueueAnswer } from '../contract/routes'
-import type { QueueView } from '../runs/port'
+import type { Attach, QueueView } from '../runs/port'
 import { seconds } from './compact'
+import { attaching } from './attaching'
 import { keyOf } from './key'
 import { isYes } from './parse'
 import type { Handlers } from './call'
@@ -12,18 +13,21 @@ type Names =
   | 'POST /api/chat/queue/remove' | 'POST /api/chat/queue/send'
 
 /** Messages that wait for their turn: they belong to the chat and are the same on every device. Each verb answers the queue as it is then. */
-export function queue({ runs }: Pick<Parts, 'runs'>): Handlers<Names> {
+export function queue({ runs, attachments }: Pick<Parts, 'runs' | 'attachments'>): Handlers<Names> {
   return {
     async 'GET /api/chat/queue'({ input, profile }) {
       return answerOf(await runs.queue(profile, input.session_id))
     },
     async 'POST /api/chat/queue'({ input, profile, header }) {
       const idempotency = keyOf(input, header('idempotency-key'))
-      const added = await runs.enqueue(profile, { session: input.session_id, text: messageOf(input), ...(input.before ? { before: input.before } : {}), ...idempotency })
+      const attach = attaching(attachments, input)
+      const added = await runs.enqueue(profile, { session: input.session_id, text: messageOf(input, attach), ...(attach ? { attach } : {}), ...(input.before ? { before: input.before } : {}), ...idempotency })
       return { ...answerOf(added), item: added.item }
     },
     async 'POST /api/chat/queue/change'({ input, profile }) {
-      return answerOf(await runs.changeQueued(profile, { session: input.session_id, item: input.item, text: messageOf(input) }))
+      // An empty list takes the files away.
+      const attach = attaching(attachments, input) ?? (input.attachments ? () => Promise.resolve([]) : undefined)
+      return answerOf(await runs.changeQueued(profile, { session: input.session_id, item: input.item, text: input.message ?? '', ...(attach ? { attach } : {}) }))
     },
     async 'POST /api/chat/queue/move'({ input, profile }) {
       return answerOf(await runs.moveQueued(profile, { session: input.session_id, item: input.item, ...(input.before ? { before: input.before } : {}) }))
@@ -42,12 +46,11 @@ export function queue({ runs }: Pick<Parts, 'runs'>): Handlers<Names> {
   }
 }
 
-function messageOf({ message = '', attachments = [] }: { message?: string; attachments?: unknown[] }): string {
-  if (attachments.length > 0) throw new Refusal('bad_request', 'Attachments are not taken yet')
-  if (message.trim() === '') throw new Refusal('message_required', 'message is required')
+function messageOf({ message = '' }: { message?: string }, attach: Attach | undefined): string {
+  if (message.trim() === '' && !attach) throw new Refusal('message_required', 'message is required')
   return message
 }
 
 function answerOf({ queue, paused }: QueueView): QueueAnswer {
-  return { items: queue.items.map(({ id, text, addedAt, by, send }) => ({ id, message: text, added_at: seconds(addedAt), by, ...(send ? { send } : {}) })), paused }
+  return { items: queue.items.map(({ id, text, addedAt, by, send, attachments }) => ({ id, message: text, added_at: seconds(addedAt), by, ...(send ? { send } : {}), ...(attachments ? { attachments: [...attachments] } : {}) })), paused }
 }

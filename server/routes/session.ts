@@ -18,7 +18,7 @@ import type { Parts } from './parts'
 type Names = 'GET /api/session/changes' | 'GET /api/session/status' | 'POST /api/session/new' | 'POST /api/session/rename' | 'POST /api/session/update' | 'POST /api/session/delete' | 'POST /api/session/read'
 
 /** One chat: its rows from a cursor on, its state, and what changes it. */
-export function session({ store, runs, models, offers, choice, timers }: Pick<Parts, 'store' | 'runs' | 'models' | 'offers' | 'choice' | 'timers'>): Handlers<Names> {
+export function session({ store, runs, models, offers, choice, timers, attachments, report }: Pick<Parts, 'store' | 'runs' | 'models' | 'offers' | 'choice' | 'timers' | 'attachments' | 'report'>): Handlers<Names> {
   return {
     async 'GET /api/session/changes'({ input }) {
       if (!isPathSafeId(input.session_id)) throw notFound()
@@ -72,6 +72,8 @@ export function session({ store, runs, models, offers, choice, timers }: Pick<Pa
     async 'POST /api/session/delete'({ input, profile }) {
       await loadSession(store, input.session_id)
       await runs.remove(profile, input.session_id)
+      // What stays behind here, the sweep removes.
+      await attachments.remove(input.session_id).catch(report)
       return { ok: true, state_db_cleanup_failed: false }
     },
   }

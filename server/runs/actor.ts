@@ -11,7 +11,7 @@ import { Core } from './core'
 import type { ActorParts } from './core'
 import { headAfter, orClaimed } from './durable'
 import { owned } from './held'
-import type { QueueView, StartInput, Started } from './port'
+import type { Attach, QueueView, StartInput, Started } from './port'
 import { adding, QUEUE_ROUTE, waitingAfter } from './queue'
 import { storedReceipt } from './receipt'
 import { shuttingDown } from './refuse'
@@ -77,7 +77,7 @@ export class SessionActor {
       const bound = await this.p.refOf(head, profile)
       const agent = this.p.agentOf({ agent: bound })
       const folder = workspace ?? head.workspace
-      const [probe, found] = await Promise.all([core.probe(agent, profile), given.lookUp?.(bound.kind, head), readyWorkspace(this.p.workspace, folder)])
+      const [probe, found, attachments] = await Promise.all([core.probe(agent, profile), given.lookUp?.(bound.kind, head), given.attach?.(), readyWorkspace(this.p.workspace, folder)])
       const choose = found?.model ?? given.model
       const effort = found?.effort === undefined ? given.effort : found.effort
       const { ref, model } = resolved(agent, probe, head, choose)
@@ -86,7 +86,7 @@ export class SessionActor {
       if (!this.p.admitting()) throw shuttingDown()
       const { text, retry, key, bodyHash } = given
       const { run, admitted, committed } = core.begin(
-        ledger, { head, tail, agent: ref, model, choose, effort, workspace: folder, source: 'person', text, retry, key, now: this.p.timers.now() },
+        ledger, { head, tail, agent: ref, model, choose, effort, workspace: folder, source: 'person', text, attachments, retry, key, now: this.p.timers.now() },
         (started) => (scope ? { ...scope, bodyHash: bodyHash!, status: 200, body: started } : undefined),
       )
       await committed
@@ -101,16 +101,17 @@ export class SessionActor {
   }
 
   /** Lines a message up; same key and body: the item of then. */
-  enqueue(profile: ProfileContext, input: { text: string; before?: string; key?: string; bodyHash?: string }): Promise<QueueView & { item: string }> {
+  enqueue(profile: ProfileContext, input: { text: string; attach?: Attach; before?: string; key?: string; bodyHash?: string }): Promise<QueueView & { item: string }> {
     const { serial, held } = this.#core
     return serial.run(async () => {
       const { key, bodyHash = '' } = input
       const scope = key === undefined ? null : { profile: profile.name, route: QUEUE_ROUTE, key }
       const before = scope && (await storedReceipt(this.p.store, scope, bodyHash))
       if (before) return { ...(await this.queue(profile)), item: (before.body as { item: string }).item }
+      const attachments = await input.attach?.()
       const { ledger, state } = await held.of(profile)
       if (!this.p.admitting()) throw shuttingDown()
-      const { item, drafts } = adding(state.tail.queue.items, this.p.mint, input)
+      const { item, drafts } = adding(state.tail.queue.items, this.p.mint, { ...input, attachments })
       await held.write(ledger, drafts, scope ? { receipt: { ...scope, bodyHash, status: 200, body: { item } } } : {})
       const view = await this.#waiting(profile, state, drafts)
       this.drain()

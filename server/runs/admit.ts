@@ -1,4 +1,6 @@
 import type { Agent, Probe, TurnInput } from '../agents/port'
+import { withAttachments } from '../contract/attachments'
+import type { Attachment } from '../contract/attachments'
 import type { Draft } from '../contract/events'
 import { Refusal } from '../contract/problems'
 import type { TurnSource } from '../contract/rows'
@@ -19,10 +21,10 @@ export const AGENT_NAMES: Record<AgentKind, string> = {
   scripted: 'Scripted agent', embedded: 'Built-in agent', hermes: 'Hermes Agent', 'hermes-gateway': 'Hermes gateway', acp: 'ACP agent',
 }
 
-/** Exactly one of text and retry; a blank text is `message_required`. */
+/** Exactly one of text and retry; a blank text without files is `message_required`. */
 export function checkStart(input: StartInput): void {
   if (input.retry !== undefined && input.text !== undefined) throw new Refusal('bad_request', 'Send a message or try a turn again, not both.')
-  if (input.retry === undefined && (input.text === undefined || input.text.trim() === '')) throw new Refusal('message_required', 'A message is required.')
+  if (input.retry === undefined && (input.text === undefined || (input.text.trim() === '' && !input.attach))) throw new Refusal('message_required', 'A message is required.')
   if (input.key !== undefined && input.bodyHash === undefined) throw new Refusal('bad_request', 'A key needs the digest of its body.')
 }
 
@@ -39,6 +41,10 @@ export interface Admission {
   workspace: string
   /** The prompt; without one an earlier turn is tried again. */
   text?: string | undefined
+  /** Files that come with it; tried again, a turn has its own. */
+  attachments?: readonly Attachment[] | undefined
+  /** Where a file of the chat lies; absent where no message has any. */
+  pathOf?: ((name: string) => string) | undefined
   retry?: string | undefined
   key?: string | undefined
   source: TurnSource
@@ -67,7 +73,8 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   const drafts: Draft[] = []
   const first = a.tail.turns.size === 0
   const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.text ?? '')
-  const title = first && a.head.titleBy === 'provisional' ? provisionalTitle(text) : a.head.title
+  const files = (retried ? filesOf(a.tail, retried) : a.attachments) ?? []
+  const title = first && a.head.titleBy === 'provisional' ? provisionalTitle(text.trim() === '' ? files.map(({ name }) => name).join(', ') : text) : a.head.title
   const change: Draft & { type: 'session.changed' } = { type: 'session.changed' }
   if (title !== a.head.title) Object.assign(change, { title, titleBy: 'provisional' })
   if (a.workspace !== a.head.workspace) change.workspace = a.workspace
@@ -80,7 +87,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   if (retried) drafts.push(...retraction(a.tail, retried))
   else {
     userRow = mint('row')
-    drafts.push({ type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: a.source, ...(a.key === undefined ? {} : { key: a.key }) })
+    drafts.push({ type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: a.source, ...withAttachments(files), ...(a.key === undefined ? {} : { key: a.key }) })
   }
   if (first) drafts.push({ type: 'agent.bound', agent: a.agent, why: 'first' })
   drafts.push({
@@ -90,7 +97,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   return {
     drafts, generation, userRow: userRow!,
     started: { run, turn, session: a.head.id, title, startedAt: a.now, model: a.model },
-    turn: { turn, run, text, model: a.model, ...effortOf(a.effort === undefined ? a.head.effort : a.effort), retry: retried !== null },
+    turn: { turn, run, text, model: a.model, ...effortOf(a.effort === undefined ? a.head.effort : a.effort), retry: retried !== null, ...given(files, a.pathOf) },
   }
 }
 
@@ -103,6 +110,15 @@ function retriable(tail: SessionState['tail'], id: string): Turn {
     throw new Refusal('nothing_to_retry', 'There is nothing to try again.')
   }
   return last
+}
+
+function filesOf(tail: SessionState['tail'], turn: Turn): readonly Attachment[] | undefined {
+  const row = tail.rows.get(turn.row)
+  return row?.kind === 'user' ? row.attachments : undefined
+}
+
+function given(files: readonly Attachment[], pathOf: Admission['pathOf']): Pick<TurnInput, 'attachments'> {
+  return files.length > 0 && pathOf ? { attachments: files.map(({ id, name, mime, size }) => ({ id, name, mime, size, path: pathOf(name) })) } : {}
 }
 
 /** Everything that the earlier attempts showed leaves; the question stays. */

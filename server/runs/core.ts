@@ -31,6 +31,8 @@ export interface ActorParts {
   refOf: (head: Pick<SessionHead, 'agent'>, profile: ProfileContext) => Promise<AgentRef>
   /** The profile of what nobody asks for: the queue, a re-attach. Null: unknown, and nothing begins (law 9). */
   profileOf: (name: string) => ProfileContext | null
+  /** Where a file of a chat lies, by its name; absolute. */
+  pathOf?: (session: string, name: string) => string
   /** False once the server drains: checked in the same tick as the claim. */
   admitting: () => boolean
 }
@@ -84,7 +86,8 @@ export class Core {
 
   /** The claim of a run, in the tick of its caller's checks, and the append that makes it live. A failed one leaves no run. */
   begin(ledger: Ledger, admission: Admission, receipt?: (started: Started) => Entry['receipt']): { run: LiveRun; admitted: Admitted; committed: Promise<void> } {
-    const admitted = admit(ledger, this.p.mint, admission)
+    const { pathOf } = this.p
+    const admitted = admit(ledger, this.p.mint, { ...admission, pathOf: pathOf && ((name) => pathOf(this.id, name)) })
     const { started, generation, userRow } = admitted
     const run = this.make({ ledger, run: started.run, turn: started.turn, generation, userRow, agent: admission.agent, head: admission.head, startedAt: admission.now })
     return { run, admitted, committed: this.launch(run, admitted.drafts, admission.now, receipt?.(started)) }

@@ -1,3 +1,4 @@
+import type { Attachment } from '../contract/attachments'
 import type { Queue } from '../contract/queue'
 import type { AgentKind, SessionHead, ModelRef } from '../contract/session'
 import type { ProfileContext } from '../profiles/context'
@@ -21,8 +22,9 @@ export interface Runs {
   /** A word into the running turn. Accepted: durable, and it will be delivered or given back. */
   steer(profile: ProfileContext, input: { session: string; text: string; key?: string; bodyHash?: string }): Promise<Steered>
   queue(profile: ProfileContext, session: string): Promise<QueueView>
-  enqueue(profile: ProfileContext, input: { session: string; text: string; before?: string; key?: string; bodyHash?: string }): Promise<QueueView & { item: string }>
-  changeQueued(profile: ProfileContext, input: { session: string; item: string; text: string }): Promise<QueueView>
+  enqueue(profile: ProfileContext, input: { session: string; text: string; attach?: Attach; before?: string; key?: string; bodyHash?: string }): Promise<QueueView & { item: string }>
+  /** `attach` absent: the item keeps its files. */
+  changeQueued(profile: ProfileContext, input: { session: string; item: string; text: string; attach?: Attach }): Promise<QueueView>
   moveQueued(profile: ProfileContext, input: { session: string; item: string; before?: string }): Promise<QueueView>
   combineQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
   removeQueued(profile: ProfileContext, input: { session: string; items: string[] }): Promise<QueueView>
@@ -46,6 +48,9 @@ export type Steered =
   | { accepted: true; run: string; steer: string }
   | { accepted: false; code: 'no_cached_agent' | 'agent_lacks_steer' | 'session_not_found' | 'not_running' | 'stream_dead' | 'steer_error' | 'gateway_steer_queued'; run?: string }
 
+/** Finds the files that a request names, and keeps them: called only when no receipt answers. Refuses with `attachment_gone`. */
+export type Attach = () => Promise<readonly Attachment[]>
+
 /** `paused`: it waits for the person because the last run did not complete. */
 export interface QueueView { queue: Queue; paused: boolean }
 
@@ -64,8 +69,9 @@ export interface NewChoice { model?: ModelRef | null; effort?: string | null; /*
 
 export interface StartInput {
   session: string
-  /** Exactly one of the two. */
+  /** Exactly one of the two; with files it may be blank. */
   text?: string
+  attach?: Attach
   /** A turn id: *Try again*. */
   retry?: string
   key?: string

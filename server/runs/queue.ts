@@ -1,5 +1,7 @@
 import { itemsAfter } from '../contract/apply-queue'
 import type { QueueEvent } from '../contract/apply-queue'
+import { ATTACHMENTS_LIMIT, joinedAttachments, withAttachments } from '../contract/attachments'
+import type { Attachment } from '../contract/attachments'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import { Refusal } from '../contract/problems'
@@ -18,18 +20,20 @@ const JOINED_LIMIT = 20 * 1024 * 1024
 type Items = readonly QueueItem[]
 
 /** A new item at the end, or before another one that still waits. Refuses with `message_required` and `queue_full`. */
-export function adding(items: Items, mint: Mint, input: { text: string; before?: string; key?: string }): { item: string; drafts: Draft[] } {
-  const text = checked(input.text)
+export function adding(items: Items, mint: Mint, input: { text: string; attachments?: readonly Attachment[] | undefined; before?: string; key?: string }): { item: string; drafts: Draft[] } {
+  const text = checked(input.text, input.attachments)
   if (items.length >= QUEUE_LIMIT) throw new Refusal('queue_full', `No more than ${QUEUE_LIMIT} messages can wait.`)
   const item = mint('que')
   const before = items.some(({ id }) => id === input.before) ? { before: input.before! } : {}
-  return { item, drafts: [{ type: 'queue.added', item, text, by: 'person', ...before, ...(input.key === undefined ? {} : { key: input.key }) }] }
+  return { item, drafts: [{ type: 'queue.added', item, text, by: 'person', ...before, ...withAttachments(input.attachments), ...(input.key === undefined ? {} : { key: input.key }) }] }
 }
 
-/** Another text for an item. */
-export function changing(items: Items, id: string, given: string): Draft[] {
-  const text = checked(given)
-  return held(items, id).text === text ? [] : [{ type: 'queue.changed', item: id, text }]
+/** Another text for an item, and other files where any are named. */
+export function changing(items: Items, id: string, given: string, attachments?: readonly Attachment[]): Draft[] {
+  const before = held(items, id)
+  const text = checked(given, attachments ?? before.attachments)
+  const files = attachments && namesOf(attachments) !== namesOf(before.attachments) ? { attachments } : {}
+  return before.text === text && !('attachments' in files) ? [] : [{ type: 'queue.changed', item: id, text, ...files }]
 }
 
 /** Before another item, or to the end. One that has gone meanwhile refuses: its place is not known any more. */
@@ -45,7 +49,10 @@ export function combining(items: Items, ids: readonly string[]): Draft[] {
   const joined = heldAll(items, ids)
   if (joined.length < 2) throw new Refusal('bad_request', 'At least two messages are needed to make one of them.')
   if (joined.reduce((units, { text }) => units + text.length, 0) > JOINED_LIMIT) throw new Refusal('bad_request', 'Together these messages are too long for one.')
-  return [{ type: 'queue.combined', items: joined.map(({ id }) => id), text: joined.map(({ text }) => text).join(JOINT) }]
+  const files = joinedAttachments(joined.map(({ attachments }) => attachments))
+  if (files.length > ATTACHMENTS_LIMIT) throw new Refusal('bad_request', `Together these messages have more than ${ATTACHMENTS_LIMIT} files.`)
+  const text = joined.map((item) => item.text).filter((each) => each.trim() !== '').join(JOINT)
+  return [{ type: 'queue.combined', items: joined.map(({ id }) => id), text, ...withAttachments(files) }]
 }
 
 /** All of them leave, or none: one that was sent meanwhile cannot be taken back. */
@@ -77,9 +84,13 @@ function isOfQueue(draft: Draft): boolean {
   return draft.type.startsWith('queue.')
 }
 
-function checked(text: string): string {
-  if (text.trim() === '') throw new Refusal('message_required', 'A message is required.')
+function checked(text: string, attachments: readonly Attachment[] | undefined): string {
+  if (text.trim() === '' && !attachments?.length) throw new Refusal('message_required', 'A message is required.')
   return wellFormed(text)
+}
+
+function namesOf(attachments: readonly Attachment[] | undefined): string {
+  return (attachments ?? []).map(({ id }) => id).join(' ')
 }
 
 function held(items: Items, id: string): QueueItem {

@@ -49,6 +49,8 @@ export interface RunsParts {
   choice: Pick<AgentChoice, 'of'>
   /** The profile of this name, for what nobody asks for: the queue, a re-attach. Null or absent: such chats wait for their person. */
   profileOf?: (name: string) => ProfileContext | null
+  /** Where a file of a chat lies, by its name; absolute. */
+  pathOf?: (session: string, name: string) => string
   limits?: Partial<Limits>
   processes?: ProcessTable
   /** The machine's own unless given. */
@@ -74,7 +76,7 @@ export function makeRuns(parts: RunsParts): Runs {
     let found = actors.get(id)
     if (!found) {
       if (actors.size >= 512) for (const [other, idle] of actors) if (idle.idle) actors.delete(other)
-      found = new SessionActor(id, { store, timers, mint, limits, workspace: rules, agentOf, refOf, profileOf: parts.profileOf ?? (() => null), admitting: () => !draining })
+      found = new SessionActor(id, { store, timers, mint, limits, workspace: rules, agentOf, refOf, profileOf: parts.profileOf ?? (() => null), admitting: () => !draining, ...(parts.pathOf ? { pathOf: parts.pathOf } : {}) })
       actors.set(id, found)
     }
     return found
@@ -192,8 +194,9 @@ export function makeRuns(parts: RunsParts): Runs {
       return byKey.run(scope, () => actor(input.session).enqueue(profile, input))
     },
 
-    async changeQueued(profile, { session, item, text }) {
-      return actor(session).changeQueue(profile, (items) => changing(items, item, text))
+    async changeQueued(profile, { session, item, text, attach }) {
+      const attachments = await attach?.()
+      return actor(session).changeQueue(profile, (items) => changing(items, item, text, attachments))
     },
 
     async moveQueued(profile, { session, item, before }) {

@@ -110,7 +110,7 @@ export class Unasked {
     // From here to the write there is no await: what was checked is claimed (law 8).
     if (this.#held) return
     const { run, admitted, committed } = core.begin(ledger, {
-      head, tail, agent: ready.ref, model: ready.model, workspace: head.workspace, source: 'queue', item: item.id, text: item.text, now: core.p.timers.now(),
+      head, tail, agent: ready.ref, model: ready.model, workspace: head.workspace, source: 'queue', item: item.id, text: item.text, attachments: item.attachments, now: core.p.timers.now(),
       ...(item.key === undefined ? {} : { key: item.key }),
     })
     await committed

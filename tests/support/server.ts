@@ -71,6 +71,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     mint: makeMint(Date.now, Math.random),
     version: 'test',
     defaultWorkspace: join(work, 'default'),
+    attachmentFolder: join(folder, 'state', 'talaria', 'attachments'),
     workspaceRoots: [work],
     clientFolder: options.clientFolder ?? builtClient,
     allowedHosts: new Set(),

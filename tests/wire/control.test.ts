@@ -342,7 +342,7 @@ describe('what waits', () => {
       const refused = await verb(name, body)
       expect([name, refused.status, refused.body.code]).toEqual([name, 404, 'queue_item_not_found'])
     }
-    for (const [name, body] of [['', {}], ['', { message: ' ' }], ['/change', { item: a }], ['/change', { item: a, message: '' }], ['/remove', {}], ['/remove', { items: [] }], ['/combine', {}], ['/combine', { items: [a] }], ['/move', {}], ['/send', {}], ['', { message: 'x', attachments: [{}] }]] as const)
+    for (const [name, body] of [['', {}], ['', { message: ' ' }], ['/change', { item: a }], ['/change', { item: a, message: '' }], ['/remove', {}], ['/remove', { items: [] }], ['/combine', {}], ['/combine', { items: [a] }], ['/move', {}], ['/send', {}], ['', { message: 'x', attachments: [{}] }], ['', { message: 'x', attachments: [7] }]] as const)
       expect([name, body, (await verb(name, body)).status]).toEqual([name, body, 400])
     for (let i = 1; i < 50; i++) await add(String(i))
     const full = await verb('', { message: 'too much' })

@@ -59,7 +59,7 @@ describe('a send that is refused', () => {
     await refused(() => post('/api/session/new', JSON.stringify({ model: 'm'.repeat(10_000) })), 400, 'bad_request')
   })
   it('with a body nested without end', () => refused(() => post('/api/chat/start', `{"session_id":"${session}","message":"hi","key":"deep","attachments":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), 400, 'bad_request'))
-  it('with attachments, which would be lost', () => refused(() => start({ message: 'hi', attachments: [{ name: 'a.png' }] }), 400, 'bad_request'))
+  it('with a file that is not there', () => refused(() => start({ message: 'hi', attachments: [{ name: 'a.png' }] }), 409, 'attachment_gone'))
   it('of another profile', () => refused(() => start({ message: 'hi', profile: 'amber' }), 400, 'bad_request'))
   it('with a retry of a turn that does not exist', () => refused(() => start({ retry: 'trn_nothing' }), 409, 'nothing_to_retry'))
   it('with both a message and a retry', () => refused(() => start({ message: 'hi', retry: 'trn_nothing' }), 400, 'message_required'))

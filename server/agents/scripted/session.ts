@@ -6,6 +6,7 @@ import type { Memory } from './memory'
 import { Pace } from './pace'
 import { Player } from './play'
 import { parseScript } from './script'
+import type { Step } from './step'
 
 export interface ScriptedSessionParts {
   timers: Timers
@@ -27,7 +28,7 @@ export function scriptedSession(parts: ScriptedSessionParts, opening: Pick<Openi
   const cancels = new Set<() => void>()
 
   /** After whatever plays. */
-  const play = (text: string, before?: () => void): Promise<TurnEnd> => {
+  const play = (text: string, before?: () => void, files: TurnInput['attachments'] = []): Promise<TurnEnd> => {
     const mine = last.then(async () => {
       const pace = new Pace(parts.timers, parts.scale)
       const player = new Player({ sink, pace, cwd: opening.cwd, session: opening.session, memory: parts.memory, later })
@@ -36,7 +37,9 @@ export function scriptedSession(parts: ScriptedSessionParts, opening: Pick<Openi
       try {
         before?.()
         const steps = parseScript(text)
-        if (steps) return await player.play(steps)
+        const got = gotWords(files)
+        if (steps) return await player.play([...got, ...steps])
+        if (got.length > 0) await player.play(got)
         return await player.perform(() => demo(player, pace, { text, cwd: opening.cwd, folder: parts.folder, echo: parts.echo }))
       } finally {
         current = null
@@ -57,7 +60,7 @@ export function scriptedSession(parts: ScriptedSessionParts, opening: Pick<Openi
   const gone: Delivery = { state: 'refused', code: 'not_running' }
   return {
     ...(parts.echoes ? { echoes: true } : {}),
-    turn: (input: TurnInput) => play(input.text),
+    turn: (input: TurnInput) => play(input.text, undefined, input.attachments),
     decide: async (question, choice) => current?.player.decide(question, choice) ?? gone,
     answer: async (question, text) => current?.player.asked.give(question, { kind: 'text', text }) ?? gone,
     give: async (question, value) => current?.player.asked.give(question, { kind: 'secret', value }) ?? gone,
@@ -70,4 +73,10 @@ export function scriptedSession(parts: ScriptedSessionParts, opening: Pick<Openi
       parts.closed()
     },
   }
+}
+
+/** It cannot look into files, and says which it was given. */
+function gotWords(files: NonNullable<TurnInput['attachments']>): Step[] {
+  if (files.length === 0) return []
+  return [{ do: 'say', text: `I was given ${files.map(({ name, mime, size }) => `${name} (${mime}, ${size} bytes)`).join(', ')}.` }, { do: 'segment' }]
 }

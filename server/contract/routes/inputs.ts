@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { ATTACHMENTS_LIMIT } from '../attachments'
 import type { RouteName } from './table'
 
 /**
@@ -24,7 +25,9 @@ const kind = z.enum(['embedded', 'scripted', 'hermes', 'hermes-gateway', 'acp'])
 const none = z.object({})
 const item = z.string().check(z.minLength(1), z.maxLength(200))
 const items = z.array(item).check(z.minLength(1), z.maxLength(200))
-const attachments = z.optional(z.array(z.unknown()))
+/** Files that were uploaded to the chat before: each its name, its path, or an object that holds `id`, `path` or `name`. */
+const word = z.string().check(z.maxLength(4096))
+const attachments = z.optional(z.nullable(z.array(z.union([word, z.object({ id: z.optional(word), path: z.optional(word), name: z.optional(word) })])).check(z.maxLength(ATTACHMENTS_LIMIT))))
 /** A flag of a JSON body; the original's clients also send it as text or number. */
 const yes = z.optional(z.nullable(z.union([z.boolean(), z.enum(['0', '1', 'true', 'false']), z.literal(0), z.literal(1)])))
 
@@ -53,6 +56,8 @@ export const inputs = {
   'POST /api/chat/queue/combine': z.object({ session_id, items }),
   'POST /api/chat/queue/remove': z.object({ session_id, item: z.optional(item), items: z.optional(items) }),
   'POST /api/chat/queue/send': z.object({ session_id, item, stop: yes, run: text }),
+  'POST /api/upload': none,
+  'GET /api/attachment': z.object({ session_id, id: z.string().check(z.minLength(1), z.maxLength(200)) }),
   'GET /api/approval/pending': z.object({ session_id }),
   'GET /api/approval/stream': z.object({ session_id }),
   'POST /api/approval/respond': z.object({ session_id, choice: maybe, choice_id: maybe, approval_id: maybe, yolo: yes }),

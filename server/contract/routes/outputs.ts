@@ -2,7 +2,7 @@ import type { AgentInfo, AgentsAnswer } from '../agents'
 import type { AgentKind } from '../session'
 import type { Changes, ListChanges } from '../wire'
 import type { ModelsAnswer, ModelsStatus, ProbeAnswer, ProvidersAnswer, SetupAnswer } from '../models'
-import type { CompactSession, FullSession, PendingApproval, PendingClarify, PendingSecret, QueuedMessage } from './shapes'
+import type { CompactSession, FullSession, PendingApproval, PendingClarify, PendingSecret, QueuedMessage, UploadedFile } from './shapes'
 
 /** What `GET /health` says. `checks` only with `deep=1`. */
 export interface Health {
@@ -81,6 +81,10 @@ export interface Outputs {
   'POST /api/chat/queue/combine': QueueAnswer
   'POST /api/chat/queue/remove': QueueAnswer
   'POST /api/chat/queue/send': QueueAnswer
+  /** Of one file itself; of several `files` and `count`. */
+  'POST /api/upload': UploadedFile | { files: UploadedFile[]; count: number }
+  /** The bytes. */
+  'GET /api/attachment': never
   'GET /api/approval/pending': { pending: PendingApproval | null; pending_count: number }
   /** `text/event-stream`: `initial` and `approval`, both with what `pending` answers. */
   'GET /api/approval/stream': never

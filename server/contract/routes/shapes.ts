@@ -1,3 +1,4 @@
+import type { Attachment } from '../attachments'
 import type { AgentRef } from '../session'
 import type { TodoState } from '../todos'
 
@@ -131,4 +132,8 @@ export interface QueuedMessage {
   by: 'person' | 'steer'
   /** It goes next, as soon as no run is live. */
   send?: true
+  attachments?: Attachment[]
 }
+
+/** A file that was taken, as the original's clients read it, with what is ours beside it. `path` is absolute, on the server; agents are given it. */
+export interface UploadedFile { filename: string; path: string; size: number; mime: string; is_image: boolean; id: string; digest: string }

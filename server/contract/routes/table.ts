@@ -15,6 +15,10 @@ export interface Route {
   stream?: true
   /** The body carries a secret: its bytes are wiped once they were read, no word of it stands in an error, and it takes no key. */
   secret?: true
+  /** The body is `multipart/form-data` and is read by the handler, which asks for the chat's owner itself. */
+  upload?: true
+  /** Answers a file's bytes. */
+  file?: true
 }
 
 export const routes = {
@@ -40,6 +44,8 @@ export const routes = {
   'POST /api/chat/queue/combine': { offline: 'never', act: true },
   'POST /api/chat/queue/remove': { offline: 'never', act: true },
   'POST /api/chat/queue/send': { offline: 'never', act: true },
+  'POST /api/upload': { offline: 'never', act: true, upload: true },
+  'GET /api/attachment': { offline: 'never', file: true },
   'GET /api/approval/pending': { offline: 'never' },
   'GET /api/approval/stream': { offline: 'never', stream: true },
   'POST /api/approval/respond': { offline: 'never', act: true },

@@ -11,7 +11,7 @@ import { Core } from './core'
 import type { ActorParts } from './core'
 import { headAfter, orClaimed } from './durable'
 import { owned } from './held'
-import type { Attach, QueueView, StartInput, Started } from './port'
+import type { Attach, QueueView, StartInput, Started, Steered } from './port'
 import { adding, QUEUE_ROUTE, waitingAfter } from './queue'
 import { storedReceipt } from './receipt'
 import { shuttingDown } from './refuse'
@@ -43,6 +43,12 @@ export class SessionActor {
 
   get live(): LiveRun | null {
     return this.#core.live
+  }
+
+  /** What the request of a word was answered, as far as this process knows. */
+  answered({ run, steer }: { run: string; steer: string }): Promise<Steered> | undefined {
+    const { words } = this.#core
+    return words?.run === run ? words.steers.answers.get(steer) : undefined
   }
 
   /** What a stop of this run means now, or of any: the live run, or the one whose agent is being asked about it after our restart. */

@@ -16,6 +16,7 @@ import { sessionBusy } from './refuse'
 import { LiveRun } from './run'
 import type { RunParts } from './run'
 import { Serial } from './serial'
+import type { Steers } from './steer'
 import { within } from './timers'
 import type { WorkspaceRules } from './workspace'
 
@@ -55,6 +56,8 @@ export class Core {
   line: Line | null = null
   /** The run that our restart has settled and whose agent is being asked about it: until it has answered, nothing starts. */
   attaching: Attaching | null = null
+  /** The words of the last run: who asks again with the same key is answered as before, also when it is over. */
+  words: { run: string; steers: Steers } | null = null
   readonly serial: Serial
   readonly held: Held
   #released: Promise<void> = Promise.resolve()
@@ -95,6 +98,7 @@ export class Core {
 
   async launch(run: LiveRun, drafts: Draft[], at: number, receipt?: Entry['receipt']): Promise<void> {
     this.live = run
+    this.words = { run: run.id, steers: run.steers }
     try {
       await this.held.write(run.ledger, drafts, { generation: run.generation, at, ...(receipt ? { receipt } : {}) })
     } catch (error) {

@@ -43,7 +43,12 @@ function rowsShown(tail: SessionState['tail'], turn: string): Shown[] {
 /** Asks the agent what became of its turn; silence, failure and a late answer are `gone`, and a session that comes late is closed. */
 export async function askBack(timers: Timers, limits: Limits, asked: Promise<Reattached>): Promise<Reattached> {
   let late = false
-  asked.then((found) => (late && found.state === 'running' ? found.session.close() : undefined)).catch(() => undefined)
+  asked.then(async (found) => {
+    if (found.state !== 'running') return
+    // It may break before anybody waits for its end.
+    found.end.catch(() => undefined)
+    if (late) await found.session.close()
+  }).catch(() => undefined)
   const gone = (): Reattached => ({ state: 'gone' })
   return within(timers, limits.reattach, asked, () => {
     late = true

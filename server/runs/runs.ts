@@ -171,7 +171,8 @@ export function makeRuns(parts: RunsParts): Runs {
         const before = scope && (await storedReceipt(store, scope, bodyHash))
         const live = actors.get(session)?.live
         if (live && live.profile !== profile.name) throw mismatch(live.session, live.profile)
-        if (before) return steeredBefore(live, before.body as { run: string; steer: string })
+        const again = (stored: { run: string; steer: string }) => steeredBefore(actors.get(session)?.answered(stored), stored)
+        if (before) return again(before.body as { run: string; steer: string })
         if (!live) {
           const state = await store.load(session)
           if (!state || state.deleted) return { accepted: false, code: 'session_not_found' }
@@ -179,7 +180,7 @@ export function makeRuns(parts: RunsParts): Runs {
           return { accepted: false, code: 'not_running' }
         }
         const receipt = (id: string) => ({ ...scope!, bodyHash, status: 200, body: { run: live.id, steer: id } })
-        return steer(live, text, scope ? receipt : undefined).catch((error: unknown) => steeredBefore(live, reusedReceipt(error, bodyHash)))
+        return steer(live, text, scope ? receipt : undefined).catch((error: unknown) => again(reusedReceipt(error, bodyHash)))
       })
     },
 

@@ -154,9 +154,9 @@ function outcome(run: LiveRun, id: string): Steered {
   return lost ? dead(run) : { accepted: true, run: run.id, steer: id }
 }
 
-/** What a request is answered that comes again with its key: the run may still be about to say it. */
-export async function steeredBefore(live: LiveRun | null | undefined, stored: { run: string; steer: string }): Promise<Steered> {
-  return (live?.id === stored.run && live.steers.answers.get(stored.steer)) || { accepted: true, run: stored.run, steer: stored.steer }
+/** What a request is answered that comes again with its key: as before, which its run may still be about to say. */
+export async function steeredBefore(answered: Promise<Steered> | undefined, stored: { run: string; steer: string }): Promise<Steered> {
+  return answered ?? { accepted: true, ...stored }
 }
 
 /** For a key that another request used while this one waited. */

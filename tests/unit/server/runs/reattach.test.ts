@@ -170,6 +170,21 @@ describe('after our restart', () => {
     expect([puppet.session.closed, await attempts()]).toEqual([true, [['sent', 'settled', 'interrupted']]])
   })
 
+  it('an agent that breaks before anybody waits for its end harms nothing', async () => {
+    for (const late of [true, false]) {
+      const { recover, puppet, timers, attempts } = await survived((old) => old.turn.emit({ type: 'text', delta: 'Half' }))
+      let answer!: () => void
+      puppet.onReattach = (opening, binding, sink) => new Promise((resolve) => (answer = () => resolve(puppet.runOn(opening, binding, sink, { message: 'Half' }))))
+      await recover()
+      if (late) await timers.advance(16_000)
+      answer()
+      puppet.turn.crash(new Error('broke'))
+      await settle()
+      expect(await attempts()).toEqual([['sent', 'settled', 'interrupted'], ...(late ? [] : [['reattached', 'settled', 'failed']])])
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+  })
+
   it('nothing starts while the agent is being asked, and the queue waits for the outcome', async () => {
     const rig = await survived(async (old, before, session) => {
       await before.runs.enqueue(before.profile, { session, text: 'Queued' })

@@ -236,6 +236,24 @@ describe('a word into a running turn', () => {
     expect(await steers()).toEqual(['One', 'Two', 'Three', 'Four'].map((text) => [text, 'returned', 'draft', 'cancelled']))
   })
 
+  it('that the end of the server gave back is answered the same to whoever asks again with its key, also when its run is over', async () => {
+    const { steer, model, puppet, runs, started, steers, timers, runOf } = await running()
+    const key = { key: 'k', bodyHash: 'h' }
+    puppet.turn.emit({ type: 'text', delta: 'Words.' })
+    puppet.onStop = (turn) => turn.end({ outcome: 'completed' })
+    await settle()
+    model.hold()
+    const first = steer('One', key)
+    await settle()
+    const drained = runs.drain()
+    model.release()
+    await timers.advance(8000)
+    await drained
+    expect((await runOf(started)).outcome).toBe('completed')
+    expect([await first, await steer('One', key)]).toEqual(Array(2).fill({ accepted: false, code: 'stream_dead', run: started.run }))
+    expect(await steers()).toEqual([['One', 'returned', 'draft', 'cancelled']])
+  })
+
   it('with the same key is one word, also while the first request waits and after the run has gone', async () => {
     const { steer, puppet, steers, end } = await running()
     const key = { key: 'k', bodyHash: 'h' }

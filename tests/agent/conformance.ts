@@ -103,7 +103,8 @@ export function conformance(name: string, makeRig: MakeRig): void {
 
     play('an allowed command runs', [tools({ tool: 'shell', command: 'echo conformance-allowed' }), text('It ran.')], async (turn) => {
       const question = await turn.asked()
-      expect(question).toMatchObject({ command: 'echo conformance-allowed', state: 'open' })
+      expect(question.state).toBe('open')
+      expect(question.command).toContain('echo conformance-allowed')
       expect(question.choices.map((choice) => choice.kind)).toEqual(expect.arrayContaining(['once', 'deny']))
       await turn.decide('once', question.id)
       expect(await turn.settled()).toMatchObject({ outcome: 'completed' })

@@ -59,7 +59,7 @@ export interface Rig {
   store: Store
   profile: ProfileContext
   /** Agent and model of the chats that the suite makes. */
-  agent: 'scripted' | 'embedded'
+  agent: 'scripted' | 'embedded' | 'hermes'
   model: ModelRef | null
   /** The folder that chats work in: real, empty, and the rig's own. */
   workspace: string

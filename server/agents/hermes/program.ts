@@ -3,9 +3,12 @@ import { realpath, stat } from 'node:fs/promises'
 import type { Timers } from '../port'
 import type { ProgramFacts } from '../supervise/facts'
 import type { ProgramKind, ProgramStatus, Running } from '../supervise/port'
+import type { Launch } from '../supervise/spawn'
 import { NotStarted, Supervisor } from '../supervise/supervisor'
 import type { Contact } from '../supervise/supervisor'
 import { serveEnvironment } from './environment'
+import { Link } from './link'
+import type { Patience } from './patience'
 import { HermesFault } from './port'
 import type { HermesProgram, StoredSession } from './port'
 import type { HermesEvent } from './protocol/events'
@@ -14,7 +17,6 @@ import type { Method, Params, Result } from './protocol/methods'
 import type { HermesMessage } from './protocol/rest'
 import type { HermesRest } from './rest'
 import { Router } from './router'
-import { Wire } from './wire'
 
 /**
  * Numbers of Hermes (ms). Start: ready after 1.3–1.7 s (spec/hermes-rpc.md §1.2), whose §10 gives it 15 s; a cold disk gets twice that. It ends by SIGTERM within
@@ -22,23 +24,6 @@ import { Wire } from './wire'
  */
 export const HERMES: ProgramKind = { name: 'Hermes Agent', startWithin: 30_000, pauses: [250, 1_000, 4_000, 15_000], giveUpAfter: 5, term: 5_000, kill: 2_000 }
 
-/** Measures of speaking to it, ms; a parameter, so that tests need not wait for them. */
-export const PATIENCE = {
-  /** Sockets to a program that is ready. */
-  connect: 15_000,
-  /** A call, unless it says otherwise: the longest wait of an inline method is 30 s for the agent to be built (spec/hermes-rpc.md §1.1). */
-  call: 30_000,
-  /** Silence after which life is asked for, and how long the answer may take: a request may stand behind an inline one of 30 s. */
-  silence: 30_000,
-  life: 35_000,
-  /** Running turns, to end once they were interrupted, before the program is ended: in a tool 1.7–2.3 s were seen (§5). */
-  interrupt: 3_000,
-  /** Between two looks at whether it lives and is still needed. */
-  look: 15_000,
-  /** Without a session, a call or work of its own before it is ended: its memory, 86–175 MB, is worth more than 2 s at the next turn. */
-  idle: 30 * 60_000,
-}
-export type Patience = typeof PATIENCE
 /** Its children that work for nobody once their sessions are closed: one for each live session. */
 const HELPER = 'tui_gateway.slash_worker'
 
@@ -74,7 +59,7 @@ export function serveArgs(profile: string): string[] {
 /** One `hermes serve` of one profile (spec/agents.md §4). Nothing is started until it is needed. */
 export class Program implements HermesProgram {
   #supervisor: Supervisor
-  #wires: { owner: Wire; control: Wire; running: Running<Contact> } | null = null
+  #link: Link | null = null
   #router: Router
   #losses = new Set<(loss: 'socket' | 'program') => void>()
   #version: string | undefined
@@ -85,7 +70,7 @@ export class Program implements HermesProgram {
   #stopLooking: () => void = () => undefined
 
   constructor(private readonly parts: HermesProgramParts) {
-    this.#router = new Router({ pause: () => this.#wires?.owner.pause(), resume: () => this.#wires?.owner.resume(), report: parts.report })
+    this.#router = new Router({ pause: () => this.#link?.owner.pause(), resume: () => this.#link?.owner.resume(), report: parts.report })
     this.#used = parts.timers.monotonic()
     this.#supervisor = new Supervisor({
       kind: parts.kind ?? HERMES,
@@ -95,22 +80,27 @@ export class Program implements HermesProgram {
       args: serveArgs(parts.profile.name),
       prepare: () => this.#prepare(),
       sign: (output) => Number(SIGN.exec(output)?.[1] ?? 0) || null,
-      greet: async (port) => (await this.#greet(port)) === 'ours',
+      greet: (port) => this.#isOurs(port),
       wanted: () => this.#router.listeners > 0,
       runs: (running) => void this.#connect(running, this.parts.patience.connect).catch(() => undefined),
     })
-    this.#supervisor.onEnd(() => this.#programEnded())
+    this.#supervisor.onEnd(() => {
+      this.#disconnect()
+      this.#router.forget()
+      this.#tell('program')
+    })
   }
 
   async ready(): Promise<void> {
     this.#used = this.parts.timers.monotonic()
     if (this.#ended) throw new HermesFault('lost', 'The server ends.')
-    if (this.#supervisor.status().state === 'degraded' && !(await this.#lives())) await this.restart()
-    const running = await this.#started(() => this.#supervisor.ensure())
+    if (this.#supervisor.status().state === 'degraded' && !(await this.#lives())) await this.#stop()
+    const running = await this.#supervisor.ensure().catch((error: unknown) => {
+      throw error instanceof NotStarted ? faultOf(error) : error
+    })
     await this.#connect(running, this.parts.patience.connect)
   }
 
-  /** The program that an earlier server left, with both sockets; false when there is none. Starts nothing. */
   async adopt(): Promise<boolean> {
     const running = this.#ended ? null : await this.#supervisor.found()
     if (!running) return false
@@ -126,12 +116,12 @@ export class Program implements HermesProgram {
     const { socket, params: asked, result } = METHODS[method]
     const checked = asked.safeParse(params)
     if (!checked.success) throw new HermesFault('garbled', `Hermes is not asked ${method} like this: ${checked.error.issues[0]?.path.join('.') ?? ''} ${checked.error.issues[0]?.message ?? ''}`.trimEnd())
-    if (!this.#wires) throw new HermesFault('lost', 'Hermes does not run.')
+    if (!this.#link) throw new HermesFault('lost', 'Hermes does not run.')
     this.#used = this.parts.timers.monotonic()
     this.#calls++
     const mark = this.#router.mark
     try {
-      const answer = result.safeParse(await this.#wires[socket].call(method, checked.data, options.within ?? this.parts.patience.call))
+      const answer = result.safeParse(await this.#link[socket].call(method, checked.data, options.within ?? this.parts.patience.call))
       if (!answer.success) throw new HermesFault('garbled', `Hermes answered ${method} in a form that is not known.`)
       // The answer says what the session has said until now; what came since the question may be newer.
       if (method === 'session.resume') this.#router.forgetBefore((answer.data as Result<'session.resume'>).session_id, mark)
@@ -155,12 +145,12 @@ export class Program implements HermesProgram {
     return (await this.#rest((where) => this.parts.rest.messages(where, stored)))?.messages ?? null
   }
 
-  async stored(stored: string): Promise<StoredSession | null> {
-    return await this.#rest((where) => this.parts.rest.stored(where, stored))
+  stored(stored: string): Promise<StoredSession | null> {
+    return this.#rest((where) => this.parts.rest.stored(where, stored))
   }
 
-  async importSession(session: { title?: string; cwd?: string; messages: { role: 'user' | 'assistant'; content: string }[] }): Promise<string> {
-    return await this.#rest((where) => this.parts.rest.importSession(where, session))
+  importSession(session: { title?: string; cwd?: string; messages: { role: 'user' | 'assistant'; content: string }[] }): Promise<string> {
+    return this.#rest((where) => this.parts.rest.importSession(where, session))
   }
 
   status(): ProgramStatus {
@@ -178,16 +168,13 @@ export class Program implements HermesProgram {
     this.#stopLooking()
     // One that an earlier server left and nobody has used is looked at, too: it must not stay for nothing.
     const running = await this.#supervisor.found().catch(() => null)
-    const working = running ? await this.#stillWorks(running) : false
-    if (working) await this.#supervisor.leave()
+    const working = running !== null && (await this.#works(running))
     this.#disconnect()
-    if (!working) {
-      await this.#supervisor.stop()
-      await this.#supervisor.leave()
-    }
+    if (!working) await this.#supervisor.stop()
+    await this.#supervisor.leave()
   }
 
-  async #prepare() {
+  async #prepare(): Promise<Launch> {
     const { profile, env, homedir } = this.parts
     const there = await stat(profile.home).then((info) => info.isDirectory(), () => false)
     // Hermes would make the folder (spec/hermes-home.md §2.3), and the person would have a profile that nobody asked for.
@@ -198,58 +185,37 @@ export class Program implements HermesProgram {
     return { command: path, args: serveArgs(profile.name), env: serveEnvironment(env, homedir, { root: profile.root, token, managed: await this.parts.layer() }), token, secrets: profile.secrets }
   }
 
-  async #started(start: () => Promise<Running<Contact>>): Promise<Running<Contact>> {
-    try {
-      return await start()
-    } catch (error) {
-      if (!(error instanceof NotStarted)) throw error
-      // What `hermes serve` says without them.
-      throw new HermesFault(/dependencies not installed/i.test(error.message) ? 'extras_missing' : 'does_not_start', error.message)
-    }
-  }
-
   /** Both sockets to a running program; made once for each. */
   async #connect(running: Running<Contact>, within: number): Promise<void> {
-    if (this.#wires?.running !== running) {
-      if (!running.adopted && (await this.#greet(running.contact.port)) === 'strange') {
+    if (this.#link?.running !== running) {
+      if (!running.adopted && !(await this.#isOurs(running.contact.port))) {
         await this.#supervisor.stop()
         throw new HermesFault('wrong_profile', `Hermes Agent opened another profile than ${this.parts.profile.name}.`)
       }
       if (this.#supervisor.running !== running) throw new HermesFault('lost', 'Hermes has ended.')
-      if (this.#wires?.running !== running) this.#open(running)
+      if (this.#link?.running !== running) this.#open(running)
     }
-    const { owner, control } = this.#wires!
-    await Promise.all([owner.ready(within), control.ready(within)])
+    await this.#link!.ready(within)
   }
 
   #open(running: Running<Contact>): void {
     this.#disconnect()
-    const { contact } = running
-    const { timers } = this.parts
-    const owner = new Wire({ contact, timers, event: (heard) => this.#router.take(heard), lost: () => this.#socketLost() })
-    // Its events would be those of sessions that it moved to itself, which it never does.
-    const control = new Wire({ contact, timers, event: () => undefined, lost: () => undefined })
-    this.#wires = { owner, control, running }
+    this.#link = new Link(running, {
+      timers: this.parts.timers,
+      event: (heard) => this.#router.take(heard),
+      lost: () => {
+        this.#router.forget()
+        this.#tell('socket')
+      },
+    })
     this.#look()
   }
 
   #disconnect(): void {
     this.#stopLooking()
-    const wires = this.#wires
-    this.#wires = null
-    wires?.owner.end()
-    wires?.control.end()
-  }
-
-  #socketLost(): void {
-    this.#router.forget()
-    this.#tell('socket')
-  }
-
-  #programEnded(): void {
-    this.#disconnect()
-    this.#router.forget()
-    this.#tell('program')
+    const link = this.#link
+    this.#link = null
+    link?.end()
   }
 
   #tell(loss: 'socket' | 'program'): void {
@@ -257,20 +223,20 @@ export class Program implements HermesProgram {
   }
 
   /** Whose home it serves, asked without the token. */
-  async #greet(port: number): Promise<'ours' | 'strange'> {
+  async #isOurs(port: number): Promise<boolean> {
     const { version, home } = await this.parts.rest.status(port)
     this.#version = version
     // Older ones do not say; their arguments name the profile.
-    if (home === undefined) return 'ours'
+    if (home === undefined) return true
     const [theirs, ours] = await Promise.all([home, this.parts.profile.home].map((path) => realpath(path).catch(() => path)))
-    return theirs === ours ? 'ours' : 'strange'
+    return theirs === ours
   }
 
   async #rest<T>(ask: (where: Contact) => Promise<T>): Promise<T> {
-    const running = this.#wires?.running
-    if (!running) throw new HermesFault('lost', 'Hermes does not run.')
+    const link = this.#link
+    if (!link) throw new HermesFault('lost', 'Hermes does not run.')
     this.#used = this.parts.timers.monotonic()
-    return await ask(running.contact)
+    return await ask(link.running.contact)
   }
 
   /** Asks for life while it is silent, and ends it when nobody needs it. */
@@ -279,8 +245,7 @@ export class Program implements HermesProgram {
     let cancel = (): void => undefined
     let over = false
     const look = async (): Promise<void> => {
-      const heard = Math.max(this.#wires?.owner.heard ?? 0, this.#wires?.control.heard ?? 0)
-      if (timers.monotonic() - heard >= patience.silence) await this.#lives()
+      if (timers.monotonic() - (this.#link?.heard ?? 0) >= patience.silence) await this.#lives()
       if (!over) await this.#endIfIdle().catch(this.parts.report)
       if (!over) cancel = timers.after(patience.look, () => void look())
     }
@@ -291,68 +256,55 @@ export class Program implements HermesProgram {
     }
   }
 
-  /** Whether it answers anything at all: the answer, or any frame since the question. */
   #lives(): Promise<boolean> {
     return (this.#life ??= this.#askLife().finally(() => (this.#life = null)))
   }
 
+  /** Whether it answers anything at all: the answer, or any frame since the question. An error of its own is life, and a socket that was lost is made anew. */
   async #askLife(): Promise<boolean> {
-    const wires = this.#wires
-    if (!wires) return true
+    const link = this.#link
+    if (!link) return true
     const { life } = this.parts.patience
     const since = this.parts.timers.monotonic()
-    try {
-      await wires.control.call('config.get', { key: 'mtime' }, life)
-      this.#supervisor.degrade(null)
-      return true
-    } catch (error) {
-      // An error of its own is life, and a socket that was lost is made anew.
-      const silent = error instanceof HermesFault && error.code === 'slow' && Math.max(wires.owner.heard, wires.control.heard) < since
-      if (this.#wires === wires) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${Math.round(life / 1000)} seconds` : null)
-      return !silent
-    }
+    const silent = await link.control.call('config.get', { key: 'mtime' }, life).then(
+      () => false,
+      (error: unknown) => error instanceof HermesFault && error.code === 'slow' && link.heard < since,
+    )
+    if (this.#link === link) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${Math.round(life / 1000)} seconds` : null)
+    return !silent
   }
 
   async #endIfIdle(): Promise<void> {
-    const { timers, patience } = this.parts
+    const { timers, patience, facts } = this.parts
+    const link = this.#link
     const idle = (): boolean => this.#calls === 0 && this.#router.listeners === 0 && timers.monotonic() - this.#used >= patience.idle
-    const running = this.#supervisor.running
-    // One that has been silent for so long as well keeps nothing that could be had.
-    if (!running || !idle() || (await this.#busy().catch(() => [])).length > 0 || (await this.#hasProcesses(running)) || !idle()) return
+    if (!link || !idle()) return
+    // One that gives no answer after such a time keeps nothing that could be had.
+    if ((await link.busy(patience.interrupt).catch(() => [])).length > 0) return
+    // Processes that a chat has started in the background, such as a server, live as long as it does.
+    if ((await facts.children(link.running.pid)).some((args) => !args.includes(HELPER)) || !idle()) return
     await this.#supervisor.stop()
   }
 
-  /** Turns that were told to end have a moment for it. What gives no answer works on nothing that could be had. */
-  async #stillWorks(running: Running<Contact>): Promise<boolean> {
-    const { timers } = this.parts
+  /** Whether turns run in it. Those that were told to end have a moment for it; what gives no answer works on nothing that could be had. */
+  async #works(running: Running<Contact>): Promise<boolean> {
+    const { timers, patience } = this.parts
     try {
-      await this.#connect(running, this.parts.patience.interrupt)
-      for (const end = timers.monotonic() + this.parts.patience.interrupt; (await this.#busy()).length > 0; await new Promise<void>((resolve) => void timers.after(100, resolve))) if (timers.monotonic() >= end) return true
-      return false
+      await this.#connect(running, patience.interrupt)
+      return !(await this.#link!.idle(timers.monotonic() + patience.interrupt, timers))
     } catch {
       return false
     }
   }
 
-  /** Live ids of sessions that do something. */
-  async #busy(): Promise<string[]> {
-    const answer = await this.#wires?.control.call('session.active_list', {}, this.parts.patience.interrupt)
-    return (METHODS['session.active_list'].result.parse(answer ?? {}).sessions ?? []).filter(({ status }) => status !== 'idle').map(({ id }) => id)
-  }
-
-  /** Processes that it keeps in the background, such as a server that a chat has started. */
-  async #hasProcesses(running: Running<Contact>): Promise<boolean> {
-    return (await this.parts.facts.children(running.pid)).some((args) => !args.includes(HELPER))
-  }
-
-  /** The ladder from its top: running turns are interrupted first, because commands that they run outlive the program (spec/hermes-rpc.md §0, trap 14). */
+  /** The ladder from its top: running turns are interrupted first, because commands that they run would outlive the program (spec/hermes-rpc.md §0, trap 14). */
   async #stop(): Promise<void> {
-    const { timers } = this.parts
-    const busy = (): Promise<string[]> => this.#busy().catch(() => [])
-    const control = this.#wires?.control
-    const running = control ? await busy() : []
-    if (control) await Promise.all(running.map((session_id) => control.call('session.interrupt', { session_id }, this.parts.patience.interrupt).catch(() => undefined)))
-    for (const end = timers.monotonic() + this.parts.patience.interrupt; running.length > 0 && timers.monotonic() < end && (await busy()).length > 0; ) await new Promise<void>((resolve) => void timers.after(100, resolve))
+    await this.#link?.interrupt(this.parts.patience.interrupt, this.parts.timers)
     await this.#supervisor.stop()
   }
+}
+
+function faultOf(error: NotStarted): HermesFault {
+  // What `hermes serve` says without them.
+  return new HermesFault(/dependencies not installed/i.test(error.message) ? 'extras_missing' : 'does_not_start', error.message)
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { listOf, maybe, sessionInfo, text, word } from './shapes'
+import { listOf, liveUsage, maybe, sessionInfo, text, word } from './shapes'
 
 const nothing = z.object({})
 const said = z.object({ text })
@@ -18,8 +18,10 @@ const PAYLOADS = {
   'message.start': nothing,
   'message.delta': said,
   'message.interim': z.object({ text, already_streamed: maybe(z.boolean()) }),
-  'message.complete': z.object({ text: maybe(text), status: word, reasoning: maybe(text), warning: maybe(text), usage: maybe(z.object({ model: maybe(word) })) }),
+  'message.complete': z.object({ text: maybe(text), status: word, reasoning: maybe(text), warning: maybe(text), usage: maybe(liveUsage) }),
   'reasoning.delta': said,
+  /** A phrase of a spinner, one at the beginning of each model call; empty: it goes. */
+  'thinking.delta': said,
   'tool.generating': z.object({ name: word }),
   'tool.start': z.object({ tool_id: word, name: word, context: maybe(text), args_text: maybe(text) }),
   'tool.complete': z.object({

@@ -31,10 +31,12 @@ export const liveUsage = z.object({
   model: maybe(word), active_subagents: maybe(z.number()),
 })
 
-/** What is said of a live session; the system prompt, tools and skills are not looked at (spec/hermes-rpc.md §10, 10). */
+/** What is said of a live session; the system prompt and skills are not looked at (spec/hermes-rpc.md §10, 10). */
 export const sessionInfo = z.object({
   model: maybe(word), provider: maybe(word), reasoning_effort: maybe(word), approval_mode: maybe(word), yolo: maybe(z.boolean()), cwd: maybe(word), running: maybe(z.boolean()),
   title: maybe(word), stored_session_id: maybe(word), version: maybe(word), profile_name: maybe(word), desktop_contract: maybe(z.number()), usage: maybe(liveUsage),
-  credential_warning: maybe(word), config_warning: maybe(word), lazy: maybe(z.boolean()),
+  credential_warning: maybe(text), config_warning: maybe(text), lazy: maybe(z.boolean()),
+  /** Names of the tools that it has, by their sets. */
+  tools: maybe(z.record(z.string(), listOf(word))),
 })
 export type SessionInfo = z.output<typeof sessionInfo>

@@ -8,7 +8,7 @@ import { recording, recordings } from '../../../../support/recordings'
 const event = (type: string, payload?: unknown) => parseEvent({ jsonrpc: '2.0', method: 'event', params: { type, session_id: 's', ...(payload === undefined ? {} : { payload }) } })
 
 /** Kinds that the page has no use for, in the recordings. */
-const UNUSED = new Set(['gateway.ready', 'thinking.delta', 'reasoning.available', 'reaction', 'background.complete', 'agent.terminal.output'])
+const UNUSED = new Set(['gateway.ready', 'reasoning.available', 'reaction', 'background.complete', 'agent.terminal.output'])
 
 describe('events of Hermes', () => {
   it('understands every event of every recording that it has a use for', () => {

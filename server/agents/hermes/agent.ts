@@ -1,0 +1,81 @@
+import { realpath } from 'node:fs/promises'
+import type { AgentFault, Capability } from '../../contract/agents'
+import type { ModelRef } from '../../contract/session'
+import type { ProfileContext } from '../../profiles/context'
+import type { Agent, AgentStatus, Probe, Timers } from '../port'
+import { offersOf } from './models'
+import type { FoundHermes, HermesPrograms } from './programs'
+import { reattach } from './reattach'
+import { HermesSession } from './session'
+import type { HermesSessionParts } from './session'
+
+/** What Hermes can do through this adapter, by name (spec/agents.md §5). Images, files, branch, rewind and compress are the program's, and not driven from here yet. */
+export const CAPABILITIES: Capability[] = [
+  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'models', 'effort', 'own_history', 'resume', 'usage', 'cost', 'titles',
+  'sub_agents', 'background', 'workspace',
+]
+
+export const HERMES_NAME = 'Hermes Agent'
+
+export interface HermesAgentParts {
+  timers: Timers
+  programs: HermesPrograms
+  /** The model that the profile's configuration names; null where it names none. */
+  modelOf(profile: ProfileContext): Promise<ModelRef | null>
+  realpath?(path: string): Promise<string>
+}
+
+/** Hermes Agent over its JSON-RPC backend: one program a profile, started at its first use. */
+export function makeHermes(parts: HermesAgentParts): Agent {
+  const { timers, programs } = parts
+  const open = new Set<HermesSession>()
+  const partsOf = (profile: ProfileContext): HermesSessionParts => ({ program: programs.of(profile), timers, realpath: parts.realpath ?? realpath, closed: () => undefined })
+  const make: (...given: [...ConstructorParameters<typeof HermesSession>]) => HermesSession = (own, opening, sink) => {
+    const session: HermesSession = new HermesSession({ ...own, closed: () => void open.delete(session) }, opening, sink)
+    open.add(session)
+    return session
+  }
+  return {
+    kind: 'hermes',
+    async probe(profile): Promise<Probe> {
+      const found = await programs.find()
+      if (found.state !== 'found') return { state: 'unavailable', ...faultOf(found) }
+      return { state: 'ready', agent: { kind: 'hermes', name: HERMES_NAME, version: found.version }, capabilities: CAPABILITIES, model: await parts.modelOf(profile) }
+    },
+    async open(opening, sink) {
+      const session = make(partsOf(opening.profile), opening, sink)
+      try {
+        await session.open()
+      } catch (error) {
+        await session.close()
+        throw error
+      }
+      return session
+    },
+    reattach: (opening, binding, sink) => reattach({ ...partsOf(opening.profile), make }, opening, binding, sink),
+    async models(profile) {
+      const program = programs.of(profile)
+      await program.ready()
+      return offersOf(await program.call('model.options', {}))
+    },
+    async status(profile): Promise<AgentStatus> {
+      const found = await programs.find()
+      if (found.state !== 'found') {
+        const { code, ...rest } = faultOf(found)
+        return { fault: code, ...rest, ...(found.state === 'too_old' ? { path: found.path, version: found.version } : {}) }
+      }
+      const program = programs.of(profile).status()
+      return { path: found.path, version: found.version, program, ...(found.untested ? { fault: 'untested' as const } : {}) }
+    },
+    restart: (profile) => programs.of(profile).restart(),
+    async end() {
+      await Promise.all([...open].map((session) => session.close()))
+      await programs.end()
+    },
+  }
+}
+
+function faultOf(found: Exclude<FoundHermes, { state: 'found' }>): { code: AgentFault; words: string; hint: string } {
+  if (found.state === 'too_old') return { code: 'too_old', words: `Hermes Agent ${found.version} is too old: ${found.path}`, hint: 'Update it: pip install --upgrade hermes-agent' }
+  return { code: 'not_installed', words: found.named === undefined ? 'Hermes Agent was not found.' : `Hermes Agent was not found in ${found.named}.`, hint: 'Install it: pip install hermes-agent' }
+}

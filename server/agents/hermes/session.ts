@@ -1,0 +1,446 @@
+import type { AgentEvent, AgentSession, Delivery, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
+import { Asked } from './asked'
+import { openSession, resumeSession } from './opened'
+import type { Opened } from './opened'
+import { HermesFault } from './port'
+import type { HermesProgram } from './port'
+import { wellFormedWords } from './prompt'
+import type { HermesEvent } from './protocol/events'
+import { textOf } from './protocol/rest'
+import type { SessionInfo } from './protocol/shapes'
+import { HermesTurn } from './turn'
+import { asNumbers, usedSince } from './usage'
+import type { Counters } from './usage'
+import { Words } from './words'
+
+/** ms after a turn's end that Hermes may still be busy with it before it is asked (trap 5), how often then, and how long in all. */
+const BUSY_MS = 2_000
+const BUSY_MOST = 30_000
+/** ms after an interrupt before it is asked whether anything runs at all (trap 3b), and how often; then the session is closed. */
+const STOP_LOOK = 1_000
+const STOP_MS = 6_000
+/** ms that a live session lasts after its last turn: each costs Hermes 52 MB (spec/agents.md §4). */
+const IDLE_MS = 10 * 60_000
+/** ms that the counters of a turn may take, and that a close may. */
+const COUNT_MS = 3_000
+const CLOSE_MS = 5_000
+
+export interface HermesSessionParts {
+  program: HermesProgram
+  timers: Timers
+  realpath(path: string): Promise<string>
+  closed(): void
+}
+
+/** A turn that runs in Hermes, or was submitted and has not begun. */
+export interface Current {
+  turn: HermesTurn
+  ours: boolean
+  /** Hermes has begun it. */
+  begun: boolean
+  /** Its end was said, and Hermes is asked whether it still works on it. */
+  over: boolean
+  before: { counters: Counters; rows: number | undefined }
+  finish(end: TurnEnd): void
+}
+
+/**
+ * One chat with Hermes: its live session, one turn at a time, submitted or Hermes' own. The live session comes and goes (ten minutes of rest, a lost socket,
+ * a new process); the stored one is what the chat is bound to.
+ */
+export class HermesSession implements AgentSession {
+  readonly asked: Asked
+  readonly words: Words
+  #current: Current | null = null
+  /** Ours, while one that nobody submitted runs before it. */
+  #next: Current | null = null
+  #live: string | null = null
+  #stored: string | undefined
+  #info: SessionInfo = {}
+  #unlisten: () => void = () => undefined
+  #unloss: () => void
+  /** What a turn that nobody submitted begins with (`status.update`, kind `process`). */
+  #process: string | null = null
+  /** What it sent into the background and has not heard of again: a session that waits for it is not closed. */
+  #background = 0
+  #known: { counters: Counters; rows: number | undefined } | null = null
+  #stopped = false
+  #closed = false
+  #cancelRest: () => void = () => undefined
+  #cancelBusy: () => void = () => undefined
+  /** Events that wait while a turn's counters are read: what comes next belongs to the next turn. */
+  #waiting: HermesEvent[] = []
+  #counting: Promise<void> | null = null
+  #approvals = 60_000
+  #handles = 0
+  #model: string | undefined
+  #effort: string | undefined
+
+  constructor(private readonly p: HermesSessionParts, private readonly opening: Opening, private readonly sink: Sink) {
+    this.asked = new Asked(p.program, p.timers)
+    this.words = new Words(p.program, () => (this.#current?.begun ? this.#current.turn.open : []))
+    this.#unloss = p.program.onLoss((loss) => void this.#lost(loss))
+    this.#stored = opening.foreign
+  }
+
+  /** Makes the live session. Rejects with `HermesFault`. */
+  async open(): Promise<void> {
+    await this.p.program.ready()
+    const opened = await openSession(this.p, { ...this.opening, ...(this.#stored === undefined ? {} : { foreign: this.#stored }) })
+    await this.attach(opened)
+    if (opened.resumed === undefined) {
+      this.#known = { counters: {}, rows: 0 }
+      this.#model = this.opening.model ? modelKey(this.opening.model) : undefined
+      this.#effort = this.opening.effort
+    }
+  }
+
+  /** Takes up a live session that stands. */
+  async attach(opened: Opened): Promise<void> {
+    if (this.#closed) throw new HermesFault('lost', 'The chat was closed.')
+    this.#approvals = await this.p.program.approvalTimeout()
+    this.#unlisten()
+    this.#live = opened.live
+    this.#stored = opened.stored
+    this.#info = opened.info
+    if (opened.bound) void this.#tell([{ type: 'session.bound', foreign: opened.stored, why: opened.bound }])
+    this.#unlisten = this.p.program.listen(opened.live, (event) => this.#hear(event))
+    this.#rest()
+  }
+
+  async turn(input: TurnInput): Promise<TurnEnd> {
+    this.#stopped = false
+    this.#cancelRest()
+    try {
+      await this.#ready(input)
+    } catch (error) {
+      this.#rest()
+      return this.#failed(error)
+    }
+    if (this.#stopped || this.#closed || this.#live === null) return this.#stopped ? { outcome: 'cancelled' } : this.#failed(new HermesFault('lost', 'The chat was closed.'))
+    return await new Promise((resolve) => {
+      // Before it is sent: it often begins before the answer (trap 6).
+      const mine = this.#make(true, (end) => resolve(end))
+      if (this.#current) this.#next = mine
+      else this.#current = mine
+      void this.#submit(mine, input)
+    })
+  }
+
+  decide(question: string, choice: string): Promise<Delivery> {
+    return this.#live === null ? Promise.resolve(notRunning) : this.asked.decide(this.#live, question, choice)
+  }
+
+  answer(question: string, text: string): Promise<Delivery> {
+    return this.asked.answer(question, wellFormedWords(text))
+  }
+
+  give(question: string, value: string | null): Promise<Delivery> {
+    return this.asked.give(question, value)
+  }
+
+  steer(steer: string, text: string): Promise<Delivery> {
+    if (this.#live === null || !this.#current?.ours || !this.#current.begun || this.#current.over || this.#stopped) return Promise.resolve(notRunning)
+    return this.words.put(this.#live, steer, text)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const mine = this.#next ?? this.#current
+    const live = this.#live
+    if (!mine || live === null) return
+    await this.p.program.call('session.interrupt', { session_id: live }, { within: STOP_MS }).catch(() => undefined)
+    for (let waited = 0; this.#stands(mine) && waited < STOP_MS; waited += STOP_LOOK) {
+      await this.#pause(STOP_LOOK)
+      if (this.#stands(mine) && (await this.#state()) === 'idle') return this.#over(mine, { outcome: 'cancelled' })
+    }
+    if (!this.#stands(mine)) return
+    // It does not end: the session is given up, and the next turn opens the stored one again (the ladder of one run, spec/agents.md §4).
+    await this.#drop()
+    this.#over(mine, { outcome: 'cancelled' })
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#cancelRest()
+    this.#cancelBusy()
+    this.#unloss()
+    const live = this.#live
+    const running = this.#current ?? this.#next
+    // A close alone does not stop what runs (trap 12).
+    if (live !== null && running) await this.p.program.call('session.interrupt', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
+    await this.#drop()
+    for (const each of [this.#current, this.#next]) if (each) this.#settle(each, { outcome: 'interrupted' })
+    this.p.closed()
+  }
+
+  /** Goes on with a turn that runs already; its end is what is answered. */
+  resume(before: Current['before'], prepare: (turn: HermesTurn) => AgentEvent[]): Promise<TurnEnd> {
+    return new Promise((resolve) => {
+      const mine = this.#make(true, resolve)
+      mine.begun = true
+      mine.before = before
+      this.#current = mine
+      this.#cancelRest()
+      void this.#tell(prepare(mine.turn))
+    })
+  }
+
+  #make(ours: boolean, finish: (end: TurnEnd) => void): Current {
+    const turn = new HermesTurn({
+      now: this.p.timers.now, cwd: this.opening.cwd, approvals: this.#approvals, has: (tool) => this.#has(tool), handle: () => `approval ${++this.#handles}`,
+    })
+    return { turn, ours, begun: false, over: false, before: this.#known ?? { counters: {}, rows: undefined }, finish }
+  }
+
+  #has(tool: string): boolean | undefined {
+    const sets = Object.values(this.#info.tools ?? {})
+    return sets.length === 0 ? undefined : sets.some((names) => names?.includes(tool))
+  }
+
+  /** A live session that is free, with the model and effort that this turn wants, and the counters before it. */
+  async #ready(input: TurnInput): Promise<void> {
+    await this.#counting
+    if (this.#live === null) await this.open()
+    const live = this.#live
+    if (live === null || this.#stopped) return
+    if (input.model && modelKey(input.model) !== (this.#model ?? modelKey({ provider: this.#info.provider ?? '', id: this.#info.model ?? '' }))) {
+      await this.p.program.call('config.set', { session_id: live, key: 'model', value: `${input.model.id} --provider ${input.model.provider} --session` })
+      this.#model = modelKey(input.model)
+    }
+    if (input.effort !== undefined && input.effort !== (this.#effort ?? this.#info.reasoning_effort)) {
+      await this.p.program.call('config.set', { session_id: live, key: 'reasoning', value: input.effort })
+      this.#effort = input.effort
+    }
+    this.#known ??= await this.#count()
+    if (this.#stored !== undefined) void this.#tell([{ type: 'turn.bound', foreign: this.#stored, counters: asNumbers(this.#known?.counters ?? {}, this.#known?.rows) }])
+  }
+
+  async #submit(mine: Current, { text, retry }: TurnInput): Promise<void> {
+    try {
+      const before = retry ? await this.#attempted(text) : undefined
+      if (this.#live === null || !this.#stands(mine)) return
+      if (this.#stopped) return this.#over(mine, { outcome: 'cancelled' })
+      await this.p.program.call('prompt.submit', { session_id: this.#live, text: wellFormedWords(text), ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
+    } catch (error) {
+      // What answers late or not at all may have begun: then its own end counts.
+      if (!mine.begun && this.#stands(mine)) this.#over(mine, this.#failed(error))
+    }
+  }
+
+  /** The place of an earlier attempt among the user rows: what stands from there on is cut when it is tried again. Undefined: Hermes keeps none. */
+  async #attempted(text: string): Promise<number | undefined> {
+    const rows = this.#stored === undefined ? null : await this.p.program.messages(this.#stored)
+    const users = (rows ?? []).filter(({ role }) => role === 'user')
+    const last = users.at(-1)
+    return last && textOf(last).trim().endsWith(wellFormedWords(text).trim()) ? users.length - 1 : undefined
+  }
+
+  #hear(event: HermesEvent): void | Promise<void> {
+    if (this.#closed) return
+    if (this.#counting) return void this.#waiting.push(event)
+    if (event.type === 'session.info') this.#inform(event.payload)
+    else if (event.type === 'session.title') {
+      if (event.payload.session_id === undefined || event.payload.session_id === this.#stored) return this.#tell([{ type: 'title', text: event.payload.title }])
+    } else if (event.type === 'status.update' && event.payload.kind === 'process') {
+      this.#process = event.payload.text ?? ''
+      this.#background = Math.max(0, this.#background - 1)
+    } else if (event.type === 'message.start') this.#begin()
+    else return this.#ofTurn(event)
+  }
+
+  #begin(): void {
+    if (this.#current?.begun && !this.#current.over) return
+    // The next one has begun: the last is over, whatever else was to be said of it.
+    if (this.#current?.over) return this.#over(this.#current, this.#current.turn.end ?? { outcome: 'completed' }, { type: 'message.start', payload: {} })
+    const mine = this.#current
+    if (mine && this.#process === null) {
+      mine.begun = true
+      return
+    }
+    this.#next = mine ?? this.#next
+    const text = this.#process ?? ''
+    this.#process = null
+    this.#cancelRest()
+    void this.#tell([{ type: 'turn.began', text, source: 'agent' }])
+    this.#current = { ...this.#make(false, (end) => this.#tell([{ type: 'turn.ended', end }])), begun: true }
+  }
+
+  #ofTurn(event: HermesEvent): void | Promise<void> {
+    const current = this.#current
+    if (!current) return
+    // A failed build says an error and begins nothing.
+    if (event.type !== 'status.update') current.begun = true
+    const told = current.turn.hear(event)
+    const held = this.#tell([...(this.#stopped && current.ours ? told.flatMap(whileStopping) : told), ...(current.ours && this.#live !== null ? this.words.hear(event, this.#live) : [])])
+    if (event.type === 'tool.complete') this.#noteBackground(event.payload.result)
+    if (current.turn.end && !current.over) {
+      current.over = true
+      this.#untilFree(current, 0)
+    }
+    return held
+  }
+
+  #noteBackground(result: unknown): void {
+    if (typeof result !== 'object' || result === null) return
+    if (('notify_on_complete' in result && result.notify_on_complete === true) || ('status' in result && result.status === 'dispatched')) this.#background++
+  }
+
+  #inform(info: SessionInfo): void {
+    this.#info = { ...this.#info, ...info, tools: info.tools && Object.keys(info.tools).length > 0 ? info.tools : this.#info.tools }
+    const stored = info.stored_session_id
+    if (stored !== undefined && stored !== '' && stored !== this.#stored) {
+      this.#stored = stored
+      this.#known = null
+      void this.#tell([{ type: 'session.bound', foreign: stored, why: 'rotated' }])
+    }
+    const current = this.#current
+    if (info.running === false && current?.over) this.#over(current, current.turn.end ?? { outcome: 'completed' })
+  }
+
+  /** Its end was said; the session is free a little later. Where it does not say so it is asked. */
+  #untilFree(current: Current, waited: number): void {
+    this.#cancelBusy()
+    this.#cancelBusy = this.p.timers.after(BUSY_MS, () => {
+      void this.#state().then(async (state) => {
+        if (this.#current !== current) return
+        const now = waited + BUSY_MS
+        if (state === 'busy' && now < BUSY_MOST) return this.#untilFree(current, now)
+        if (state === 'busy') await this.#drop()
+        this.#over(current, current.turn.end ?? { outcome: 'completed' })
+      })
+    })
+  }
+
+  async #state(): Promise<'idle' | 'busy' | 'unknown'> {
+    const live = this.#live
+    if (live === null) return 'idle'
+    try {
+      const { sessions } = await this.p.program.call('session.active_list', {}, { within: BUSY_MS })
+      const mine = sessions?.find(({ id }) => id === live)
+      return mine === undefined || mine.status === 'idle' ? 'idle' : 'busy'
+    } catch {
+      return 'unknown'
+    }
+  }
+
+  /** The turn is over: what it used is counted, and what has been said since belongs to the next. */
+  #over(current: Current, end: TurnEnd, then?: HermesEvent): void {
+    if (!this.#stands(current)) return
+    this.#cancelBusy()
+    if (then) this.#waiting.push(then)
+    void this.#tell(current.turn.close())
+    const counted = this.#count()
+    const counting = counted.then((now) => {
+      const usage = now ? usedSince(current.before.counters, now.counters) : {}
+      this.#known = now ?? null
+      if (this.#next) this.#next.before = now ?? this.#next.before
+      this.#counting = null
+      this.#settle(current, Object.keys(usage).length > 0 ? { ...end, usage } : end)
+      for (const event of this.#waiting.splice(0)) void this.#hear(event)
+    })
+    this.#counting = counting
+  }
+
+  #settle(current: Current, end: TurnEnd): void {
+    if (current === this.#next) this.#next = null
+    else if (current === this.#current) {
+      this.#current = this.#next
+      this.#next = null
+    } else return
+    this.asked.clear()
+    if (current.ours) this.words.clear()
+    current.finish(this.#stopped && current.ours && end.outcome !== 'completed' ? { ...withoutProblem(end), outcome: 'cancelled' } : end)
+    this.#rest()
+  }
+
+  #stands(current: Current): boolean {
+    return current === this.#current || current === this.#next
+  }
+
+  /** Null when it cannot be had now. */
+  async #count(): Promise<{ counters: Counters; rows: number | undefined } | null> {
+    const stored = this.#stored
+    if (stored === undefined || this.#live === null) return null
+    return await new Promise((resolve) => {
+      const cancel = this.p.timers.after(COUNT_MS, () => resolve(null))
+      this.p.program.stored(stored).then((found) => resolve(found ? { counters: found.counters, rows: found.messages } : { counters: {}, rows: 0 }), () => resolve(null)).finally(cancel)
+    })
+  }
+
+  async #lost(loss: 'socket' | 'program'): Promise<void> {
+    const current = this.#current
+    const stored = this.#stored
+    this.#unlisten()
+    this.#live = null
+    const gone = (words: string): TurnEnd => ({ outcome: 'interrupted', problem: { code: 'agent_died', words } })
+    if (!current) return
+    if (loss === 'program' || stored === undefined) {
+      for (const each of [this.#next, current]) if (each) this.#over(each, gone('Hermes Agent ended in the middle.'))
+      return
+    }
+    try {
+      await this.p.program.ready()
+      const opened = await resumeSession(this.p.program, stored)
+      if (!opened || this.#current !== current || this.#closed) return this.#over(current, gone('The connection to Hermes Agent was lost.'))
+      await this.attach(opened)
+      const said = opened.resumed?.inflight?.assistant ?? ''
+      if (said.length > current.turn.streamed.length && said.startsWith(current.turn.streamed)) void this.#tell(current.turn.hear({ type: 'message.delta', payload: { text: said.slice(current.turn.streamed.length) } }))
+      if (opened.resumed?.running === true) current.begun = true
+      else this.#over(current, current.turn.end ?? gone('The connection to Hermes Agent was lost.'))
+    } catch (error) {
+      this.#over(current, gone(error instanceof Error ? error.message : String(error)))
+    }
+  }
+
+  /** Ends the live session; the stored one stays. */
+  async #drop(): Promise<void> {
+    const live = this.#live
+    this.#live = null
+    this.#unlisten()
+    if (live !== null) await this.p.program.call('session.close', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
+  }
+
+  #rest(): void {
+    this.#cancelRest()
+    if (this.#closed || this.#current || this.#next || this.#background > 0) return
+    this.#cancelRest = this.p.timers.after(IDLE_MS, () => {
+      if (!this.#current && !this.#next) void this.#drop()
+    })
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.p.timers.after(ms, resolve))
+  }
+
+  #failed(error: unknown): TurnEnd {
+    return { outcome: 'failed', problem: { code: error instanceof HermesFault && error.code !== 'rpc' ? 'agent_unavailable' : 'error', words: error instanceof Error ? error.message : String(error) } }
+  }
+
+  /** The last of its promises is the backpressure. */
+  #tell(events: readonly AgentEvent[]): void | Promise<void> {
+    let held: void | Promise<void> = undefined
+    for (const event of events) {
+      this.asked.note(event)
+      held = this.sink(event) ?? held
+    }
+    return held
+  }
+}
+
+const notRunning: Delivery = { state: 'refused', code: 'not_running' }
+
+/** What a stop ends is cancelled, whatever Hermes calls it; its questions end with the run (recording 07). */
+function whileStopping(event: AgentEvent): AgentEvent[] {
+  if (event.type === 'question.withdrawn') return []
+  return event.type === 'tool.closed' && event.state !== 'done' ? [{ ...event, state: 'cancelled' }] : [event]
+}
+
+function modelKey({ provider, id }: { provider: string; id: string }): string {
+  return `${provider} ${id}`
+}
+
+function withoutProblem({ problem: _, ...end }: TurnEnd): TurnEnd {
+  return end
+}

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentSession, StoredContext, TurnEnd } from '../../server/agents/port'
+import type { AgentEvent, AgentSession, StoredContext, TurnEnd, TurnInput } from '../../server/agents/port'
 import type { Home } from './embedded-rig'
 
 /** A chat with the embedded agent without `runs/`: what it tells, and a context that is kept as `runs/` keeps it. */
@@ -27,9 +27,9 @@ export class Chat {
     return this.#session
   }
 
-  async say(text: string): Promise<TurnEnd> {
+  async say(text: string, attachments?: TurnInput['attachments']): Promise<TurnEnd> {
     this.#turn += 1
-    return await (await this.#session).turn({ turn: `trn_${this.#turn}`, run: `run_${this.#turn}`, text, model: null, retry: false })
+    return await (await this.#session).turn({ turn: `trn_${this.#turn}`, run: `run_${this.#turn}`, text, model: null, retry: false, ...(attachments && { attachments }) })
   }
 
   /** *Try again* of the last turn, after what `runs/` retracted. */

@@ -6,6 +6,7 @@ import type { ProcessTable } from '../../runs/processes'
 import type { Agent, AgentEvent, AgentSession, Capability, Delivery, ModelOffer, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
 import { allowanceOf, allows } from './allowance'
 import type { AllowedFile } from './allowed'
+import { givenBy, withPictures } from './given'
 import { type LoopInput, runLoop } from './loop'
 import { fromStored, type Message } from './messages'
 import { systemPrompt } from './prompt'
@@ -177,8 +178,10 @@ async function begin(deps: EmbeddedDeps, provider: Provider, tools: Tool[], open
   // Of an earlier attempt at this turn only the person's message may stand.
   const before = stored.filter((item) => item.turn !== input.turn).map((item) => item.message)
   const kept = stored.some((item) => item.turn === input.turn && item.message.role === 'user')
-  const history: Message[] = [...before, { role: 'user', text: input.text }]
-  if (!kept) await keep([{ role: 'user', text: input.text }])
+  const { message, notices } = await givenBy(input.text, input.attachments ?? [])
+  const history = await withPictures([...before, message])
+  if (!kept) await keep([message])
+  for (const notice of notices) await io.emit(notice)
 
   let root: string
   try {

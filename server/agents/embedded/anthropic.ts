@@ -1,7 +1,8 @@
 import type { Usage } from '../../contract/session'
 import { isObject, messageOf } from '../../models/words'
 import type { Ask, Dialect, FinishReason, Part, Quirks } from './dialect'
-import type { Message } from './messages'
+import { withoutPictures } from './given'
+import type { Message, UserMessage } from './messages'
 
 /** Tokens that one answer may have, where nothing is configured: the API demands a number. */
 const MAX_TOKENS = 8192
@@ -15,7 +16,7 @@ export const anthropic: Dialect = {
     model: endpoint.model,
     max_tokens: quirks.maxTokens ?? endpoint.maxTokens ?? MAX_TOKENS,
     system: ask.system,
-    messages: turns(ask.messages),
+    messages: turns(ask.messages, quirks),
     ...tools(ask, quirks),
     stream: true,
   }),
@@ -47,11 +48,11 @@ function tools(ask: Ask, quirks: Quirks): Record<string, unknown> {
 }
 
 /** Roles alternate; results stand at the head of the user message behind their calls; text blocks are never empty. */
-function turns(messages: Message[]): { role: string; content: unknown[] }[] {
+function turns(messages: Message[], quirks: Quirks): { role: string; content: unknown[] }[] {
   const out: { role: string; content: unknown[] }[] = []
   for (const m of messages) {
     const role = m.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = blocksOf(m)
+    const blocks = blocksOf(m, quirks)
     const last = out[out.length - 1]
     if (last?.role === role) last.content.push(...blocks)
     else if (blocks.length > 0) out.push({ role, content: blocks })
@@ -59,12 +60,19 @@ function turns(messages: Message[]): { role: string; content: unknown[] }[] {
   return out
 }
 
-function blocksOf(m: Message): unknown[] {
-  if (m.role === 'user') return [{ type: 'text', text: m.text.trim() === '' ? '(empty)' : m.text }]
+function blocksOf(m: Message, quirks: Quirks): unknown[] {
+  if (m.role === 'user') return blocksFor(m, quirks)
   if (m.role === 'tool') return [{ type: 'tool_result', tool_use_id: safeId(m.call), content: m.result === '' ? '(nothing)' : m.result, ...(m.failed && { is_error: true }) }]
   const thought = m.reasoning && m.signature && m.calls ? [{ type: 'thinking', thinking: m.reasoning, signature: m.signature }] : []
   const text = m.text.trim() === '' ? [] : [{ type: 'text', text: m.text.trimEnd() }]
   return [...thought, ...text, ...(m.calls ?? []).map((call) => ({ type: 'tool_use', id: safeId(call.id), name: call.name, input: JSON.parse(call.args) as unknown }))]
+}
+
+function blocksFor(m: UserMessage, quirks: Quirks): unknown[] {
+  const images = quirks.noImages ? [] : (m.images ?? [])
+  const text = quirks.noImages ? withoutPictures(m) : m.text
+  const shown = images.map(({ mime, data }) => ({ type: 'image', source: { type: 'base64', media_type: mime, data: data ?? '' } }))
+  return text.trim() === '' && shown.length > 0 ? shown : [...shown, { type: 'text', text: text.trim() === '' ? '(empty)' : text }]
 }
 
 /** The API takes ids of another provider only in this alphabet. */

@@ -21,6 +21,8 @@ export interface Quirks {
   maxTokens?: number
   /** It calls that `max_completion_tokens`. */
   completionTokens?: true
+  /** It takes no pictures. */
+  noImages?: true
 }
 
 /** A piece of one tool call. Which call it belongs to is decided in `calls.ts`. */

@@ -47,6 +47,7 @@ export async function runLoop(input: LoopInput): Promise<TurnEnd> {
   let usage: Usage = {}
   let unreadable = 0
   let skipped = 0
+  let toldBlind = false
   const ended = (end: Omit<TurnEnd, 'usage'>): TurnEnd => ({ ...end, ...(Object.keys(usage).length > 0 && { usage }) })
 
   const most = input.steps ?? MOST_STEPS
@@ -58,7 +59,7 @@ export async function runLoop(input: LoopInput): Promise<TurnEnd> {
     const last = step > most
     const added = input.words.take()
     const messages = wellFormed([...history, ...added, ...(last ? [{ role: 'user' as const, text: closing(most) }] : [])])
-    const { reply, end } = await provider.ask(
+    const { reply, end, blind } = await provider.ask(
       endpoint, { system: input.system, messages, tools: offers },
       async (told) => {
         // An empty delta shows nothing and is a sign of life to the watchdog of `runs/`.
@@ -68,6 +69,8 @@ export async function runLoop(input: LoopInput): Promise<TurnEnd> {
       io.signal,
     )
     history.push(...added)
+    if (blind && !toldBlind) await io.emit({ type: 'notice', code: 'pictures_not_taken', words: 'This model takes no pictures; it was told that they were given.' })
+    toldBlind ||= blind === true
     if (reply.usage) {
       usage = addUsage(usage, reply.usage, endpoint.contextSize)
       await io.emit({ type: 'usage', usage })

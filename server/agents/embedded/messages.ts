@@ -5,7 +5,9 @@ import type { StoredContext } from '../port'
  * `args` is the text as the model wrote it, always a JSON object.
  */
 export type Message = UserMessage | AssistantMessage | ToolMessage
-export interface UserMessage { role: 'user'; text: string }
+export interface UserMessage { role: 'user'; text: string; images?: Picture[] }
+/** `path`: where its bytes lie; absolute. `data`: the bytes as base64, in memory for one turn, never kept. */
+export interface Picture { name: string; mime: string; path: string; data?: string }
 export interface AssistantMessage { role: 'assistant'; text: string; reasoning?: string; signature?: string; calls?: ModelCall[] }
 export interface ToolMessage { role: 'tool'; call: string; name: string; result: string; failed?: true }
 export interface ModelCall { id: string; name: string; args: string }
@@ -21,9 +23,14 @@ export function fromStored(stored: StoredContext[]): { message: Message; turn: s
 function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null) return false
   const m = value as Record<string, unknown>
-  if (m.role === 'user') return typeof m.text === 'string'
+  if (m.role === 'user') return typeof m.text === 'string' && (m.images === undefined || (Array.isArray(m.images) && m.images.every(isPicture)))
   if (m.role === 'tool') return typeof m.call === 'string' && typeof m.name === 'string' && typeof m.result === 'string'
   return m.role === 'assistant' && typeof m.text === 'string' && (m.calls === undefined || (Array.isArray(m.calls) && m.calls.every(isCall)))
+}
+
+function isPicture(value: unknown): value is Picture {
+  const p = value as Picture | null
+  return typeof p?.name === 'string' && typeof p.mime === 'string' && typeof p.path === 'string'
 }
 
 function isCall(value: unknown): value is ModelCall {
@@ -45,8 +52,8 @@ export function wellFormed(history: readonly Message[]): Message[] {
     if (m.role === 'tool') continue
     const last = out[out.length - 1]
     if (m.role === 'user') {
-      if (last?.role === 'user') out[out.length - 1] = { role: 'user', text: joined(last.text, m.text) }
-      else out.push({ role: 'user', text: m.text })
+      if (last?.role === 'user') out[out.length - 1] = { role: 'user', text: joined(last.text, m.text), ...pictures([...(last.images ?? []), ...(m.images ?? [])]) }
+      else out.push({ role: 'user', text: m.text, ...pictures(m.images ?? []) })
       continue
     }
     const calls = (m.calls ?? []).filter((call) => !asked.has(call.id) && asked.add(call.id))
@@ -62,6 +69,10 @@ export function wellFormed(history: readonly Message[]): Message[] {
     for (const call of calls) out.push(results.get(call.id)?.find((result) => result.at > at)?.message ?? { role: 'tool', call: call.id, name: call.name, result: LOST_RESULT, failed: true })
   }
   return out
+}
+
+function pictures(images: Picture[]): Pick<UserMessage, 'images'> {
+  return images.length > 0 ? { images } : {}
 }
 
 function joined(a: string, b: string): string {

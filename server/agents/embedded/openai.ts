@@ -1,7 +1,8 @@
 import type { Usage } from '../../contract/session'
 import { isObject, messageOf } from '../../models/words'
 import type { Ask, CallFragment, Dialect, FinishReason, Part, Quirks } from './dialect'
-import type { Message } from './messages'
+import { withoutPictures } from './given'
+import type { Message, UserMessage } from './messages'
 
 /** Chat completions as OpenAI, Ollama, LM Studio, vLLM, llama.cpp, OpenRouter and many more speak them. */
 export const openai: Dialect = {
@@ -46,7 +47,7 @@ function tools(ask: Ask, quirks: Quirks): Record<string, unknown> {
 }
 
 function shaped(m: Message, quirks: Quirks): Record<string, unknown> {
-  if (m.role === 'user') return { role: 'user', content: m.text }
+  if (m.role === 'user') return { role: 'user', content: quirks.noImages ? withoutPictures(m) : contentFor(m) }
   if (m.role === 'tool') return { role: 'tool', tool_call_id: m.call, content: m.result }
   const calls = m.calls ?? []
   return {
@@ -55,6 +56,12 @@ function shaped(m: Message, quirks: Quirks): Record<string, unknown> {
     ...(quirks.echoReasoning && m.reasoning && calls.length > 0 && { reasoning_content: m.reasoning }),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.args } })) }),
   }
+}
+
+/** Text alone stays text: not every server takes parts. */
+function contentFor({ text, images }: UserMessage): unknown {
+  if (!images) return text
+  return [...(text === '' ? [] : [{ type: 'text', text }]), ...images.map(({ mime, data }) => ({ type: 'image_url', image_url: { url: `data:${mime};base64,${data ?? ''}` } }))]
 }
 
 function parsed(text: string | null): unknown {

@@ -33,7 +33,8 @@ export type Tell = (told: Told | { kind: 'alive' }) => void | Promise<void>
 /** ms between two such signs. */
 const ALIVE_EVERY = 5_000
 
-export interface Heard { reply: Reply; end: { state: 'whole' } | { state: 'stopped' } | { state: 'failed'; problem: RunProblem } }
+/** `blind`: the model takes no pictures, and was told of them in words. */
+export interface Heard { reply: Reply; blind?: boolean; end: { state: 'whole' } | { state: 'stopped' } | { state: 'failed'; problem: RunProblem } }
 
 export interface ProviderDeps {
   call: Caller
@@ -49,12 +50,13 @@ export function makeProvider({ call, timers, silence }: ProviderDeps): Provider 
   return {
     ask: async (endpoint, ask, tell, signal) => {
       const dialect = DIALECTS[endpoint.kind]
+      const pictures = ask.messages.some((m) => m.role === 'user' && m.images !== undefined)
       // At most one repeat for each thing that the provider can teach us, before anything was shown.
       for (let attempt = 0; ; attempt++) {
         const quirks = learned.of(endpoint)
         const heard = await once(dialect, endpoint, ask, quirks, tell, signal)
         const refused = heard.end.state === 'failed' && heard.refusedWith
-        if (!refused || attempt >= 3 || !learned.teach(endpoint, refused)) return heard
+        if (!refused || attempt >= 3 || !learned.teach(endpoint, refused, pictures)) return { ...heard, blind: quirks.noImages === true && pictures }
       }
     },
   }

@@ -29,6 +29,23 @@ export async function endGroup(leader: Member, rungs: Rungs, facts: ProgramFacts
   return await until(none, rungs.kill, timers)
 }
 
+/** The same for a program as the supervisor holds it; resolves when its end was heard of. */
+export async function endProgram({ pid, ended }: { pid: number; ended: Promise<unknown> }, rungs: Rungs, facts: ProgramFacts, timers: Timers): Promise<void> {
+  const startTime = await facts.startTime(pid)
+  if (startTime !== null) await endGroup({ pid, startTime }, rungs, facts, timers)
+  else {
+    // Our own child, on a machine that tells nothing of it, or one that has just ended: its number is its own until we have heard of its end.
+    let over = false
+    const heard = ended.then(() => void (over = true))
+    const late = (ms: number): Promise<void> => new Promise((resolve) => void timers.after(ms, resolve))
+    await late(0)
+    if (!over) facts.signal(-pid, 'SIGTERM')
+    await Promise.race([heard, late(rungs.term)])
+    if (!over) facts.signal(-pid, 'SIGKILL')
+  }
+  await ended
+}
+
 /** A process that has ended and was not taken note of by its parent (a zombie) lives no more. */
 async function lives({ pid, startTime }: Member, facts: ProgramFacts): Promise<boolean> {
   return (await facts.startTime(pid)) === startTime && (await facts.command(pid)) !== null

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { makeFolder } from '../../folder'
 import type { Timers } from '../port'
 import type { ProgramFacts } from './facts'
-import { endGroup } from './ladder'
+import { endProgram } from './ladder'
+import { findLeft, whenGone } from './left'
 import { LogTail } from './log-tail'
 import { Output } from './output'
 import type { ProgramKind, ProgramStatus, Running } from './port'
-import { dropRecord, isStill, readRecord, writeRecord } from './record'
+import { dropRecord, writeRecord } from './record'
 import type { ProgramRecord } from './record'
 import { spawnProgram } from './spawn'
 import type { Ending, Launch } from './spawn'
@@ -43,10 +44,9 @@ export class NotStarted extends Error {
   }
 }
 
-/** ms between two looks at a starting program's output, at a running one's, and at whether an adopted one lives: its end is told to nobody. */
+/** ms between two looks at a starting program's output, and at a running one's. */
 const WATCH_START = 25
 const WATCH = 1_000
-const WATCH_ADOPTED = 200
 /** What of its output lies on disk before it is emptied, bytes. */
 const KEEP_ON_DISK = 1024 * 1024
 /** A program that has run so long has not failed to start; ms. */
@@ -136,7 +136,7 @@ export class Supervisor {
     try {
       this.#skipPause?.()
       await this.#starting?.catch(() => undefined)
-      if (this.#running) await this.#end(this.#running)
+      if (this.#running) await endProgram(this.#running, this.parts.kind, this.parts.facts, this.parts.timers)
       await this.#closing
       this.#state = 'idle'
       this.#words = undefined
@@ -190,21 +190,13 @@ export class Supervisor {
   }
 
   async #adopt(): Promise<Running<Contact> | null> {
-    const { folder, facts, args, greet } = this.parts
-    const record = await readRecord(folder)
-    if (!record || record.startTime === null) return null
-    const command = await facts.command(record.pid)
-    const ours = (await isStill(record, facts)) === 'yes' && (await facts.ours(record.pid)) && command !== null && endsWith(command, args)
-    // One that has not said its port yet was starting when its server died; one that does not answer can be used by nobody, and holds the profile's store.
-    if (ours && record.port > 0 && (await greet(record.port).catch(() => false))) {
-      this.#log.begin([record.token])
-      await Promise.all([this.#out.resume(), this.#err.resume()])
-      const { pid, port, token } = record
-      return this.#take({ pid, startedAt: record.startedAt ?? this.parts.timers.now(), adopted: true, contact: { port, token }, ended: this.#whenGone(pid, record.startTime) })
-    }
-    if (ours) await endGroup({ pid: record.pid, startTime: record.startTime }, this.parts.kind, facts, this.parts.timers)
-    await dropRecord(folder)
-    return null
+    const { facts, timers } = this.parts
+    const left = await findLeft(this.parts)
+    if (!left) return null
+    const { pid, port, token, startedAt } = left
+    this.#log.begin([token])
+    await Promise.all([this.#out.resume(), this.#err.resume()])
+    return this.#take({ pid, startedAt: startedAt ?? timers.now(), adopted: true, contact: { port, token }, ended: whenGone(left, facts, timers).then(() => ({ code: null, signal: null })) })
   }
 
   async #start(): Promise<Running<Contact>> {
@@ -231,7 +223,7 @@ export class Supervisor {
       await writeRecord(folder, { ...record, port })
       return this.#take({ pid, startedAt, adopted: false, contact: { port, token: launch.token }, ended })
     } catch (error) {
-      await this.#end({ pid, ended })
+      await endProgram({ pid, ended }, kind, facts, timers)
       await this.#close()
       await dropRecord(folder)
       throw error
@@ -326,39 +318,11 @@ export class Supervisor {
     await Promise.all([this.#out.close(), this.#err.close()])
   }
 
-  async #whenGone(pid: number, startTime: string): Promise<Ending> {
-    while ((await this.parts.facts.startTime(pid)) === startTime && (await this.parts.facts.command(pid)) !== null) {
-      await new Promise<void>((resolve) => void this.parts.timers.after(WATCH_ADOPTED, resolve))
-    }
-    return { code: null, signal: null }
-  }
-
-  async #end({ pid, ended }: Pick<Running<Contact>, 'pid' | 'ended'>): Promise<void> {
-    const { facts, timers, kind } = this.parts
-    const startTime = await facts.startTime(pid)
-    if (startTime !== null) await endGroup({ pid, startTime }, kind, facts, timers)
-    else {
-      // Our own child, on a machine that tells nothing of it, or one that has just ended: its number is its own until we have heard of its end.
-      let over = false
-      const heard = ended.then(() => void (over = true))
-      const late = (ms: number): Promise<void> => new Promise((resolve) => void timers.after(ms, resolve))
-      await late(0)
-      if (!over) facts.signal(-pid, 'SIGTERM')
-      await Promise.race([heard, late(kind.term)])
-      if (!over) facts.signal(-pid, 'SIGKILL')
-    }
-    await ended
-  }
-
   /** `said`: what it wrote to its output before it was ready; some say there why they will not be. */
   #withLast(words: string, said = ''): string {
     const last = this.#log.lastLine() ?? (said.trimEnd().split('\n').at(-1)?.trim().slice(0, 400) || undefined)
     return last === undefined ? `${words}.` : `${words}: ${last}`
   }
-}
-
-function endsWith(command: readonly string[], args: readonly string[]): boolean {
-  return command.length > args.length && args.every((arg, index) => command[command.length - args.length + index] === arg)
 }
 
 function endingWords({ code, signal }: Ending): string {

@@ -2,7 +2,7 @@ import { originalCursor, originalStream, translate } from '../contract/original'
 import type { OriginalStream } from '../contract/original'
 import type { Row } from '../contract/rows'
 import { lastRun } from '../contract/session'
-import type { Store } from '../store/port'
+import type { SessionState, Store } from '../store/port'
 import { FrameTeller } from './frame-teller'
 import type { Outlet } from './outlet'
 import { PAGE } from './original'
@@ -15,6 +15,8 @@ export const REPLAY_EVENTS = 4096
 export interface SessionEventsReader {
   outlet: Outlet
   session: string
+  /** The chat as it stood before the reader was answered: what happens from then on is told. */
+  opened: SessionState
   /** `<run>:<n>` of an earlier connection; absent: from the start of the run that is live, else from now on. */
   cursor?: string
 }
@@ -29,7 +31,7 @@ export interface SessionEventsParts extends OriginalParts {
  * The original's stream over all runs of a chat (features.md §3.3, settlement.md §5.4): frames of one run after those of another, each with the id that the run's own stream gives it. A cursor that
  * cannot be honoured, or behind which something was pruned or too much has happened, gets `session_snapshot` with the whole chat, and what comes after it.
  */
-export async function tellSessionEvents(parts: SessionEventsParts, { outlet, session, cursor }: SessionEventsReader): Promise<void> {
+export async function tellSessionEvents(parts: SessionEventsParts, { outlet, session, opened, cursor }: SessionEventsReader): Promise<void> {
   const { store, feed, timers, full } = parts
   const view = openView(parts, outlet)
   const unwatch = feed.watch(session, (entry) => (entry.removed ? view.finish() : view.signal()))
@@ -37,10 +39,9 @@ export async function tellSessionEvents(parts: SessionEventsParts, { outlet, ses
   let stream: OriginalStream | null = null
   let read = 0
 
-  /** Goes on behind `seq`. A run that is live there is read from its start, so that what follows can be told. */
-  const goFrom = async (seq: number): Promise<void> => {
-    const state = await store.load(session)
-    const turn = state && [...state.tail.turns.values()].pop()
+  /** Goes on behind that state. A run that is live there is read from its start, so that what follows can be told. */
+  const goFrom = async ({ seq, tail }: SessionState): Promise<void> => {
+    const turn = [...tail.turns.values()].pop()
     const run = turn && lastRun(turn)
     const live = run && run.state !== 'settled' ? await store.run(run.id) : null
     stream = null
@@ -48,17 +49,17 @@ export async function tellSessionEvents(parts: SessionEventsParts, { outlet, ses
     teller.from = { seq, k: Infinity }
   }
   const snapshot = async (): Promise<void> => {
-    const seq = (await store.load(session))?.seq ?? 0
-    const whole = await full(session)
+    const state = await store.load(session)
+    const whole = state && (await full(session))
     if (!whole) return view.finish()
     teller.send('session_snapshot', { session: whole })
-    await goFrom(seq)
+    await goFrom(state)
   }
   const begin = async (): Promise<void> => {
     const state = await store.load(session)
     if (!state || state.deleted) return view.finish()
     if (cursor === undefined) {
-      await goFrom(state.seq)
+      await goFrom(opened)
       // Whoever comes fresh sees the live run from its start.
       teller.from = { seq: read, k: Infinity }
       return

@@ -46,10 +46,10 @@ export function olderStreams({ store, feed, timers, report }: Pick<Parts, 'store
     },
     async 'GET /api/sessions/{session_id}/events'({ input, header, response }) {
       const session = input.session_id
-      await loadSession(store, session)
+      const opened = await loadSession(store, session)
       const cursor = input.after_event_id ?? input.cursor ?? header('last-event-id')
       const parts = { store, feed, timers, full: (id: string) => readFull(store, id), rowsOf: (id: string, turn: string) => rowsOf(store, id, turn) }
-      open('/api/sessions/…/events', response, (outlet) => tellSessionEvents(parts, { outlet, session, ...(cursor === undefined ? {} : { cursor }) }))
+      open('/api/sessions/…/events', response, (outlet) => tellSessionEvents(parts, { outlet, session, opened, ...(cursor === undefined ? {} : { cursor }) }))
     },
     'GET /api/sessions/events'({ profile, response }) {
       open('/api/sessions/events', response, (outlet) => tellList({ feed, timers }, { outlet, profile: profile.name }))

@@ -303,6 +303,28 @@ describe('the stream over all runs of a chat', () => {
     stream.cut()
   })
 
+  it('what happens once its headers are there is told, however late the chat is looked at', async () => {
+    const first = await begin()
+    turn().emit({ type: 'text', delta: 'First.' })
+    await (await client.run(first)).named('token')
+    const { load } = server.store
+    let look = (): void => undefined
+    const late = new Promise<void>((resolve) => (look = resolve))
+    let looks = 0
+    // The first look is the request's own; what comes after its headers waits.
+    server.store.load = async (id) => {
+      if (++looks > 1) await late
+      return load(id)
+    }
+    const stream = await open().finally(() => (server.store.load = load))
+    turn().end({ outcome: 'completed' })
+    await idle()
+    look()
+    await stream.named('stream_end')
+    expect(ids(stream.frames)).toEqual(ids(await all(first)))
+    stream.cut()
+  })
+
   it('goes on behind a cursor of any run, over the runs after it', async () => {
     const [first, second] = [await settledRun(), await settledRun()]
     const whole = [...(await all(first)), ...(await all(second))]

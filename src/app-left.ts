@@ -1,5 +1,6 @@
 import { createEffect, createSignal, on, onCleanup, type Accessor } from 'solid-js'
 import { answerName } from './app-answers'
+import { makeKeptChange } from './app-changes'
 import type { AppParts } from './app-parts'
 import type { ComposerHandle } from './composer/port'
 
@@ -7,7 +8,7 @@ import type { ComposerHandle } from './composer/port'
 const LOOK_MS = 1500
 
 export interface LeftParts {
-  parts: Pick<AppParts, 'drafts' | 'later'>
+  parts: Pick<AppParts, 'drafts' | 'later' | 'sync'>
   /** The open chat, once it is known what it asks. */
   chat: Accessor<string | null>
   /** The message box while it stands; a sheet may stand in its place. */
@@ -25,6 +26,13 @@ export function createLeft({ parts, chat, box }: LeftParts): { waiting: Accessor
       if (id === null) return
       const look = async () => {
         if ((await parts.drafts.load(answerName(id))).text !== '') setWaiting(id)
+        // While messages wait, their card finds the place of a half-written change.
+        if (parts.sync.list().entries.get(id)?.queued) return
+        const kept = makeKeptChange(parts.drafts, id)
+        const change = await kept.load()
+        if (!change) return
+        kept.keep(null)
+        await rescue(id, change.text.trim())
       }
       onCleanup(parts.later(LOOK_MS, () => void look()))
     }),

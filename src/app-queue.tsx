@@ -1,3 +1,4 @@
+import { makeKeptChange } from './app-changes'
 import type { AppParts } from './app-parts'
 import { QueueCard } from './composer/queue-card'
 import type { QueueOrders } from './composer/queue-port'
@@ -52,6 +53,7 @@ export function Waiting(props: WaitingProps) {
       announce={notices.announce}
       toast={({ text, undo }) => void notices.toast({ kind: 'plain', icon: undo ? 'trash' : 'list-plus', text, ...(undo ? { action: undo } : {}) })}
       give={props.give}
+      kept={makeKeptChange(parts.drafts, session_id)}
       onLeft={() => props.onLeft()}
     />
   )

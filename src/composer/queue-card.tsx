@@ -6,7 +6,7 @@ import { ProblemError } from '../backend/port'
 import { reasonOf } from '../shell/reason'
 import { Icon } from '../ui/icon'
 import { createQueueEdits, joined, moved } from './queue-edits'
-import type { QueueProps } from './queue-port'
+import type { Change, QueueProps } from './queue-port'
 import { QueueRow } from './queue-row'
 
 /** Once. */
@@ -19,12 +19,16 @@ const later = (ms: number, run: () => void) => {
 export function QueueCard(props: QueueProps) {
   // Given once, for the life of the card.
   // eslint-disable-next-line solid/reactivity
-  const { orders, toast, give, announce, fresh } = props
+  const { orders, toast, give, announce, fresh, kept } = props
   const edits = createQueueEdits(() => props.queue, later)
   const items = edits.shown
   const [failed, setFailed] = createSignal<string | null>(null)
   /** The message that is being changed, and what it is to say. */
-  const [changing, setChanging] = createSignal<{ id: string; was: string; text: string } | null>(null)
+  const [changing, setChanging] = createSignal<Change | null>(null)
+  const put = (change: Change | null) => {
+    setChanging(change)
+    kept.keep(change && isWords(change) ? change : null)
+  }
   let card!: HTMLElement
   let list!: HTMLOListElement
 
@@ -84,11 +88,15 @@ export function QueueCard(props: QueueProps) {
     try {
       setFailed(null)
       await edits.run([change.id], (shown) => shown.map((one) => (one.id === change.id ? { ...one, text } : one)), () => orders.change(change.id, text))
+      if (!changing()) kept.keep(null)
     } catch (error) {
-      // Words that somebody typed are never thrown away: back into the field, or, where the message has gone, into the box.
-      if (error instanceof ProblemError && error.code === 'queue_item_not_found') return rescue(text)
-      setFailed(t('queue.failed.change', { reason: why(error) }))
-      if (!changing()) setChanging({ ...change, text })
+      // Words that somebody typed are never thrown away: back into the field, or, where the message has gone or another is being changed, into the box.
+      const gone = error instanceof ProblemError && error.code === 'queue_item_not_found'
+      if (!gone) setFailed(t('queue.failed.change', { reason: why(error) }))
+      if (!gone && !changing()) return put({ ...change, text })
+      if (!changing()) kept.keep(null)
+      if (gone) rescue(text)
+      else give(text)
     }
   }
   const rescue = (text: string) => {
@@ -106,14 +114,31 @@ export function QueueCard(props: QueueProps) {
   /** What was being typed into a message that left; also when the card leaves with it. */
   const abandoned = () => {
     const change = changing()
-    if (change && change.text.trim() !== '' && change.text.trim() !== change.was) rescue(change.text.trim())
+    if (!change || !isWords(change)) return
+    kept.keep(null)
+    rescue(change.text.trim())
   }
+  const resume = (change: Change | null) => {
+    if (!change || changing()) return
+    if (items().some((item) => item.id === change.id)) return put(change)
+    kept.keep(null)
+    rescue(change.text.trim())
+  }
+  // Before a reload somebody was changing one; whether it still waits is known once the queue is the server's.
+  createEffect(
+    on(
+      () => props.online,
+      (online, before) => {
+        if (online && !before) void kept.load().then(resume)
+      },
+    ),
+  )
   createEffect(
     on(items, (all) => {
       const change = changing()
       if (!change || all.some((item) => item.id === change.id)) return
       abandoned()
-      setChanging(null)
+      put(null)
     }, { defer: true }),
   )
   onCleanup(abandoned)
@@ -174,11 +199,16 @@ export function QueueCard(props: QueueProps) {
                   online={props.online}
                   running={props.run !== null}
                   changing={changing()?.id === id ? changing()!.text : null}
-                  onChange={() => setChanging({ id, was: item().text, text: item().text })}
-                  onType={(text) => setChanging((change) => change && { ...change, text })}
+                  onChange={() => {
+                    const open = changing()
+                    // One at a time: what is being written is ended first.
+                    if (open && isWords(open)) list.querySelector<HTMLElement>('.qe textarea')?.focus()
+                    else put({ id, was: item().text, text: item().text })
+                  }}
+                  onType={(text) => put({ id, was: changing()?.was ?? item().text, text })}
                   onKeep={() => void keep()}
                   onCancel={() => {
-                    setChanging(null)
+                    put(null)
                     focusRow(id)
                   }}
                   onMove={(to) => move(id, to)}
@@ -204,6 +234,11 @@ export function QueueCard(props: QueueProps) {
       </Show>
     </section>
   )
+}
+
+/** Something else than before is written. */
+function isWords(change: Change): boolean {
+  return change.text.trim() !== '' && change.text.trim() !== change.was
 }
 
 /** Why they wait, where it is not simply for their turn. */

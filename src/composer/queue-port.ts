@@ -30,6 +30,17 @@ export interface QueueProps {
   toast: (toast: { text: string; undo?: { label: string; run: () => void } }) => void
   /** Words of a message that could not be changed any more: below what stands in the message box of this chat. */
   give: (text: string) => void
+  /** Where a half-written change lies while the page is away. */
+  kept: KeptChange
   /** The card leaves with the focus in it. */
   onLeft: () => void
+}
+
+/** What a waiting message is to say, while somebody writes it; `was`: what it said before. */
+export interface Change { id: string; was: string; text: string }
+
+/** A half-written change of one chat, on this device. */
+export interface KeptChange {
+  load: () => Promise<Change | null>
+  keep: (change: Change | null) => void
 }

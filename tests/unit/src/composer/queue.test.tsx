@@ -5,7 +5,7 @@ import type { Queue, QueueItem } from '../../../../server/contract/queue'
 import { ProblemError } from '../../../../src/backend/port'
 import { QueueCard } from '../../../../src/composer/queue-card'
 import { joined, moved } from '../../../../src/composer/queue-edits'
-import type { QueueProps } from '../../../../src/composer/queue-port'
+import type { Change, QueueProps } from '../../../../src/composer/queue-port'
 
 let dispose: (() => void) | undefined
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 const item = (id: string, text = id, more: Partial<QueueItem> = {}): QueueItem => ({ id, text, addedAt: 1, by: 'person', ...more })
 
-function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<QueueProps, 'run' | 'paused' | 'online'>> = {}) {
+function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<QueueProps, 'run' | 'paused' | 'online'>> = {}, kept: Change | null = null) {
   const [queue, setQueue] = createSignal<Queue>({ items: ids.map((id) => item(id)), seq: 1 })
   const [facts, setFacts] = createSignal({ run: { stopping: false } as QueueProps['run'], paused: null as QueueProps['paused'], online: true, ...begin })
   const asked: { verb: string; given: unknown[]; done: () => void; fail: (code: 'queue_item_not_found' | 'offline') => void }[] = []
@@ -41,6 +41,12 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
           announce={(text) => said.push(text)}
           toast={(toast) => toasts.push(toast)}
           give={(text) => given.push(text)}
+          kept={{
+            load: () => Promise.resolve(kept),
+            keep: (change) => {
+              kept = change
+            },
+          }}
           onLeft={() => left++}
         />
       </Show>
@@ -51,6 +57,7 @@ function show(ids: string[] = ['one', 'two', 'three'], begin: Partial<Pick<Queue
   return {
     host, asked, said, toasts, given, rows,
     left: () => left,
+    kept: () => kept,
     tell: (items: QueueItem[]) => setQueue({ items, seq: queue().seq + 1 }),
     set: (part: Partial<ReturnType<typeof facts>>) => setFacts({ ...facts(), ...part }),
     texts: () => rows().map((row) => row.querySelector('.qt')?.textContent ?? '(changing)'),
@@ -105,6 +112,33 @@ describe('waiting messages', () => {
     button.click()
     await settle()
     expect(document.activeElement).toBe(it.rows()[0]!.querySelector('[data-does=change]'))
+  })
+
+  test('what was being changed before a reload stands in its field again, or in the box where the message has gone', async () => {
+    const change = { id: 'two', was: 'two', text: 'two and a ha' }
+    const it = show(['one', 'two'], { online: false }, change)
+    await settle()
+    expect(it.host.querySelector('textarea')).toBeNull()
+    it.set({ online: true })
+    await settle()
+    expect(it.host.querySelector('textarea')!.value).toBe('two and a ha')
+    dispose?.()
+    const gone = show(['one'], {}, change)
+    await settle()
+    expect([gone.given, gone.kept()]).toEqual([['two and a ha'], null])
+  })
+
+  test('a change is kept until the server has it; another one cannot throw it away', async () => {
+    const it = show(['one', 'two'])
+    const field = it.change(0, 'one, please')
+    expect(it.kept()).toEqual({ id: 'one', was: 'one', text: 'one, please' })
+    it.press(1, 'change')
+    expect([document.activeElement, field.value]).toEqual([field, 'one, please'])
+    field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true }))
+    expect(it.kept()).not.toBeNull()
+    it.asked[0]!.done()
+    await settle()
+    expect(it.kept()).toBeNull()
   })
 
   test('a change is shown at once as not confirmed, and stays when the server has it', async () => {

@@ -1,5 +1,6 @@
 import type { Transcript } from '../../server/contract/session'
 import type { ChatKeeper } from './chat-keeper'
+import { OneRequest } from './one-request'
 import type { Shared } from './shared'
 
 /** Rows of one window of the past. */
@@ -15,13 +16,16 @@ export class WholeFetch {
   private running = false
   private cancelNext = (): void => undefined
   private signal = new AbortController()
+  private readonly request: OneRequest
 
   constructor(
     private readonly shared: Shared,
     private readonly session: string,
     private readonly keeper: ChatKeeper,
     private readonly value: () => Transcript,
-  ) {}
+  ) {
+    this.request = new OneRequest(shared.clock)
+  }
 
   start(): void {
     if (this.running) return
@@ -34,6 +38,7 @@ export class WholeFetch {
     this.running = false
     this.cancelNext()
     this.signal.abort()
+    this.request.abort()
   }
 
   private next(): void {
@@ -45,12 +50,17 @@ export class WholeFetch {
     await this.keeper.flush()
     const copies = this.shared.copies()
     const before = this.keeper.from
-    if (signal.aborted || !copies || before === null || before === '') {
+    if (signal.aborted) return
+    if (!copies || before === null || before === '') {
       this.running = false
       return
     }
+    // One that hangs on a dead path, while the stream stands on another, is given up.
+    const request = this.request.begin()
+    if (!request) return
     try {
-      const { output } = await this.shared.backend.ask('GET /api/session/changes', { session_id: this.session, before, limit: OLDER_ROWS }, { fresh: true, signal })
+      const asked = { session_id: this.session, before, limit: OLDER_ROWS }
+      const { output } = await this.shared.backend.ask('GET /api/session/changes', asked, { fresh: true, signal: request }).finally(() => this.request.end(request))
       if (signal.aborted || output.store !== copies.store || copies !== this.shared.copies()) return
       // A window that is older than something unseen which happened there is asked for again.
       if (output.seq >= (this.value().missed ?? 0) && this.keeper.from === before) {

@@ -92,6 +92,26 @@ test('a copy that another tab has begun later is brought to its beginning again'
   page.sync.close()
 })
 
+test('a request for older rows that hangs while the stream stands is given up and made again', async () => {
+  const rig = await makeRig()
+  rig.server.mostRows = 2
+  const chat = new Chat('ses_a')
+  await rig.server.append(chat.created(), chat.admitted('trn_1', 'Go'))
+  for (let n = 1; n <= 3; n++) await rig.server.append(chat.opened('trn_1', `row_${n}`, `text ${n}`))
+  const asked = (): number => rig.server.requests.filter(({ query }) => query['before'] !== undefined).length
+  rig.server.latency = (path) => (path === '/api/session/changes' && asked() > 0 ? Infinity : 0)
+  const { sync } = rig.page()
+  sync.open('ses_a')
+  await rig.pass(1000)
+  expect(asked()).toBe(1)
+  expect(await copied(rig)).toEqual(truth(rig).slice(-2))
+  rig.server.latency = () => 0
+  await rig.pass(20_000)
+  expect(sync.connection().state).toBe('connected')
+  expect(await copied(rig)).toEqual(truth(rig))
+  sync.close()
+})
+
 test('older rows of which one changed while they were written are brought again', async () => {
   const rig = await makeRig()
   rig.server.mostRows = 2

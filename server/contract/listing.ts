@@ -46,10 +46,10 @@ export interface ListEntry {
 }
 
 /**
- * `question`: `text` is what is asked. `step`: the newest step of the live run; `verb` says what it does, `text` what it acts on, empty
+ * `question`: `text` is what is asked, in plain words; `asks`: of which kind it is, absent for a permission. `step`: the newest step of the live run; `verb` says what it does, `text` what it acts on, empty
  * for `think` and `answer`. `answer`: first sentence of the last answer. `problem`: the provider's own words, empty if it had none.
  */
-export interface ListLine { kind: 'step' | 'question' | 'answer' | 'problem'; text: string; verb?: ToolVerb | 'think' | 'answer' }
+export interface ListLine { kind: 'step' | 'question' | 'answer' | 'problem'; text: string; verb?: ToolVerb | 'think' | 'answer'; asks?: 'clarify' | 'secret' }
 
 /** One tick of the trace (design/LANGUAGE.md §2). `ms` is absent while it runs. */
 export interface Tick { kind: 'thought' | 'tool' | 'question'; state: 'live' | 'done' | 'failed' | 'need'; ms?: number; at: number }
@@ -128,7 +128,7 @@ function openQuestion(row: Row): Approval | Clarify | Secret | undefined {
 }
 
 function lineOf(rows: Row[], run: Run | undefined, question: Approval | Clarify | Secret | undefined): ListLine | undefined {
-  if (question) return { kind: 'question', text: clip(asked(question), LINE_LENGTH) }
+  if (question) return { kind: 'question', text: clip(asked(question), LINE_LENGTH), ...('question' in question ? { asks: 'clarify' } : 'prompt' in question ? { asks: 'secret' } : {}) }
   if (run && run.state !== 'settled') return stepLine(rows.findLast((row) => row.run === run.id && (row.kind === 'tool' || row.kind === 'thought' || row.kind === 'answer')))
   if (run?.outcome === 'failed' || run?.outcome === 'interrupted') return { kind: 'problem', text: firstSentence(run.problem?.words ?? '', LINE_LENGTH) }
   const answer = rows.findLast((row) => row.kind === 'answer' && row.text.length > 0)
@@ -138,7 +138,8 @@ function lineOf(rows: Row[], run: Run | undefined, question: Approval | Clarify 
 
 /** What is asked, with the command that the sentence leaves out: the list is where one decides whether to look. */
 function asked(question: Approval | Clarify | Secret): string {
-  if ('question' in question) return question.question
+  // It may be Markdown, of which a line shows nothing.
+  if ('question' in question) return question.question.replace(/\*\*|`/g, '')
   if ('prompt' in question) return withDetail(question.prompt, question.env)
   return withDetail(question.action, question.command)
 }

@@ -3,13 +3,14 @@ import { t } from '../../i18n'
 import { age, running } from '../../i18n/format'
 import type { Attention, ListEntry } from '../../server/contract/listing'
 import { Busy } from '../ui/busy'
-import { Icon } from '../ui/icon'
+import { Icon, type IconName } from '../ui/icon'
 import { Menu } from '../ui/late-menu'
 import { now } from '../ui/now'
 import { Trace } from '../ui/trace'
 import { newsOf } from './news'
 import { RenameForm } from './rename'
 
+const ASKS: Record<'permission' | 'clarify' | 'secret', IconName> = { permission: 'hand', clarify: 'question', secret: 'key' }
 
 export interface RowProps {
   entry: ListEntry
@@ -69,7 +70,7 @@ export function Row(props: RowProps) {
           <span class="st" classList={{ need: news().tone === 'need', bad: news().tone === 'bad' }}>
             <Switch>
               <Match when={news().state === 'needs'}>
-                <Icon name="hand" />
+                <Icon name={ASKS[props.entry.line?.asks ?? 'permission'] ?? 'hand'} />
               </Match>
               <Match when={news().state === 'working'}>
                 <Busy />

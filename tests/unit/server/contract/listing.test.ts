@@ -24,6 +24,7 @@ describe('the list entry', () => {
     expect(entry(story).line).toEqual({ kind: 'step', text: 'make all', verb: 'run' })
     story.raise('r2', 'a1', { action: 'Run a command', command: 'make  all' })
     expect(entry(story)).toMatchObject({ state: 'asking', questions: 1, line: { kind: 'question', text: 'Run a command: make all' } })
+    expect(entry(story).line).not.toHaveProperty('asks')
     story.decide('r2', 'a1')
     expect(entry(story)).toMatchObject({ state: 'working', questions: 0 })
     story.stop()
@@ -72,12 +73,12 @@ describe('the list entry', () => {
 
 describe('what asks for a person', () => {
   test('questions of every kind count, and the line says what is asked', () => {
-    const story = new Story().ask('t1', 'Hi').clarify('r1', 'c1', { question: 'Left or   right?' })
-    expect(entry(story)).toMatchObject({ state: 'asking', questions: 1, line: { kind: 'question', text: 'Left or right?' } })
+    const story = new Story().ask('t1', 'Hi').clarify('r1', 'c1', { question: '**Left** or   `right`?' })
+    expect(entry(story)).toMatchObject({ state: 'asking', questions: 1, line: { kind: 'question', asks: 'clarify', text: 'Left or right?' } })
     story.secret('r2', 's1')
     expect(entry(story)).toMatchObject({ questions: 2, line: { text: 'Left or right?' } })
     story.reply('r1', 'c1', 'left').close('r1')
-    expect(entry(story)).toMatchObject({ questions: 1, line: { kind: 'question', text: 'The key of the shop: SHOP_KEY' } })
+    expect(entry(story)).toMatchObject({ questions: 1, line: { kind: 'question', asks: 'secret', text: 'The key of the shop: SHOP_KEY' } })
     expect(entry(story).ticks.map(({ state }) => state)).toEqual(['done', 'need'])
     story.give('r2', 's1', false).close('r2', { state: 'denied' })
     expect(entry(story)).toMatchObject({ state: 'working', questions: 0 })

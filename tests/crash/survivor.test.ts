@@ -270,6 +270,32 @@ describe('a turn that outlives the server', () => {
     expect((await changes(session)).turns.map(({ runs }) => runs.at(-1)!.cause)).toEqual(['reattached', 'sent'])
   })
 
+  it('is stopped while its agent is asked about it, and that holds over the next kill', async () => {
+    const session = await newChat(server)
+    const run = await say(server, session, '[[say:One ]][[hear]][[say:two.]]')
+    await shows(session, 'One ')
+    const { pid } = JSON.parse(readOr(join(folder, 'state/talaria/scripted/agent.json'))) as { pid: number }
+    await server.kill()
+    // It says nothing until it may go on.
+    process.kill(pid, 'SIGSTOP')
+    try {
+      server = await started()
+      const stopped = call(server, 'GET /api/chat/cancel', { stream_id: run })
+      expect((await call(server, 'POST /api/chat/start', { session_id: session, message: 'x' })).status).toBe(409)
+      expect(await runsOf(session)).toEqual([['sent', 'interrupted']])
+      process.kill(pid, 'SIGCONT')
+      expect((await stopped).body.cancelled).toBe(true)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await restart()
+    await eventually('it is cancelled', async () => (await runsOf(session)).at(-1)![1] === 'cancelled')
+    await eventually('the chat is free', async () => (await call(server, 'POST /api/chat/start', { session_id: session, message: '[[say:Free.]]' })).status === 200, 25_000)
+    await shows(session, 'Free.')
+    expect(await runsOf(session)).toEqual([['sent', 'interrupted'], ['reattached', 'cancelled']])
+    expect(answerOf(await changes(session))).toBe('One Free.')
+  })
+
   it('but was being stopped is cancelled, never taken up, and ended', async () => {
     const session = await newChat(server)
     const run = await say(server, session, '[[say:I do not stop. ]][[deaf]]')

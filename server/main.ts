@@ -4,9 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { fixedChoice, makeChoice } from './agents/choice'
 import { makeEmbedded } from './agents/embedded/agent'
 import { makeAllowed } from './agents/embedded/allowed'
+import { makeHermes } from './agents/hermes/agent'
+import { defaultModel } from './agents/hermes/default-model'
+import { makeHermesPrograms } from './agents/hermes/programs'
 import { makeScripted } from './agents/scripted'
 import { DETACHED_FLAG } from './agents/scripted/detached/frames'
 import { hostScripted } from './agents/scripted/detached/host'
+import { systemFacts } from './agents/supervise/facts'
 import { openBrowser } from './browser'
 import { compose } from './compose'
 import type { ComposeParts } from './compose'
@@ -42,7 +46,14 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   const found = makeModels({ kept: makeKept(folder), local: localCandidates(process.env.TALARIA_LOCAL_MODELS), now: Date.now })
   const models = options.demo ? withDemo(found) : found
   const table = systemProcesses()
+  const hermes = makeHermes({
+    timers, modelOf: defaultModel,
+    programs: makeHermesPrograms({
+      timers, facts: systemFacts(), folder: join(folder, 'hermes'), env: process.env, homedir: homedir(), managed: process.env.TALARIA_HERMES_LAYER !== 'off', report,
+    }),
+  })
   const agents: ComposeParts['agents'] = {
+    hermes,
     embedded: makeEmbedded({
       models, timers, table, env: process.env, version: __VERSION__, closed: [folder], allowed: makeAllowed(join(folder, 'allowed.json')),
       processes: { note: (started) => store.noteProcess(started), forget: (pid) => store.forgetProcess(pid) },
@@ -73,6 +84,7 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   })
   const end = async () => {
     await composition.end()
+    await hermes.end()
     await found.end()
   }
   try {

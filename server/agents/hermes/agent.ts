@@ -43,7 +43,9 @@ export function makeHermes(parts: HermesAgentParts): Agent {
       return { state: 'ready', agent: { kind: 'hermes', name: HERMES_NAME, version: found.version }, capabilities: CAPABILITIES, model: await parts.modelOf(profile) }
     },
     async open(opening, sink) {
-      const session = make(partsOf(opening.profile), opening, sink)
+      // Its own model is chosen by its own configuration: naming it would pin the chat to it.
+      const own = await parts.modelOf(opening.profile)
+      const session = make(partsOf(opening.profile), sameModel(own, opening.model) ? { ...opening, model: null } : opening, sink)
       try {
         await session.open()
       } catch (error) {
@@ -73,6 +75,10 @@ export function makeHermes(parts: HermesAgentParts): Agent {
       await programs.end()
     },
   }
+}
+
+function sameModel(a: ModelRef | null, b: ModelRef | null): boolean {
+  return a !== null && b !== null && a.provider === b.provider && a.id === b.id
 }
 
 function faultOf(found: Exclude<FoundHermes, { state: 'found' }>): { code: AgentFault; words: string; hint: string } {

@@ -205,7 +205,7 @@ export class HermesSession implements AgentSession {
     if (this.#live === null) await this.open()
     const live = this.#live
     if (live === null || this.#stopped) return
-    if (input.model && modelKey(input.model) !== (this.#model ?? modelKey({ provider: this.#info.provider ?? '', id: this.#info.model ?? '' }))) {
+    if (input.model && !this.#uses(input.model)) {
       await this.p.program.call('config.set', { session_id: live, key: 'model', value: `${input.model.id} --provider ${input.model.provider} --session` })
       this.#model = modelKey(input.model)
     }
@@ -215,6 +215,13 @@ export class HermesSession implements AgentSession {
     }
     this.#known ??= await this.#count()
     if (this.#stored !== undefined) void this.#tell([{ type: 'turn.bound', foreign: this.#stored, counters: asNumbers(this.#known?.counters ?? {}, this.#known?.rows) }])
+  }
+
+  /** Whether the live session answers with this model; `auto` leaves the provider to Hermes. */
+  #uses(model: { provider: string; id: string }): boolean {
+    if (this.#model !== undefined) return this.#model === modelKey(model)
+    const { provider, model: id } = this.#info
+    return id === undefined || (id === model.id && (provider === undefined || model.provider === 'auto' || provider === model.provider))
   }
 
   async #submit(mine: Current, { text, retry }: TurnInput): Promise<void> {

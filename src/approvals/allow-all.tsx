@@ -14,6 +14,10 @@ export function AllowAll(props: { allow: () => Promise<void>; onClose: () => voi
     try {
       await props.allow()
       props.onClose()
+      // The card from which it was opened may have gone under it: who works with keys goes on in the box.
+      queueMicrotask(() => {
+        if (document.activeElement === document.body && !matchMedia('(pointer: coarse)').matches) document.getElementById('message')?.focus()
+      })
     } catch (error) {
       setFailed(t('allowAll.failed', { reason: reasonOf(error) }))
       setBusy(false)

@@ -60,6 +60,7 @@ export function serveArgs(profile: string): string[] {
 export class Program implements HermesProgram {
   #supervisor: Supervisor
   #link: Link | null = null
+  #linking: { running: Running<Contact>; done: Promise<void> } | null = null
   #router: Router
   #losses = new Set<(loss: 'socket' | 'program') => void>()
   #version: string | undefined
@@ -188,17 +189,19 @@ export class Program implements HermesProgram {
   /** Both sockets to a running program; made once for each. */
   async #connect(running: Running<Contact>, within: number): Promise<void> {
     if (this.#link?.running !== running) {
-      if (!running.adopted && !(await this.#isOurs(running.contact.port))) {
-        await this.#supervisor.stop()
-        throw new HermesFault('wrong_profile', `Hermes Agent opened another profile than ${this.parts.profile.name}.`)
-      }
-      if (this.#supervisor.running !== running) throw new HermesFault('lost', 'Hermes has ended.')
-      if (this.#link?.running !== running) this.#open(running)
+      if (this.#linking?.running !== running) this.#linking = { running, done: this.#open(running) }
+      await this.#linking.done
     }
-    await this.#link!.ready(within)
+    if (this.#link?.running !== running) throw new HermesFault('lost', 'Hermes has ended.')
+    await this.#link.ready(within)
   }
 
-  #open(running: Running<Contact>): void {
+  async #open(running: Running<Contact>): Promise<void> {
+    if (!running.adopted && !(await this.#isOurs(running.contact.port))) {
+      await this.#supervisor.stop()
+      throw new HermesFault('wrong_profile', `Hermes Agent opened another profile than ${this.parts.profile.name}.`)
+    }
+    if (this.#supervisor.running !== running) return
     this.#disconnect()
     this.#link = new Link(running, {
       timers: this.parts.timers,
@@ -300,6 +303,7 @@ export class Program implements HermesProgram {
   /** The ladder from its top: running turns are interrupted first, because commands that they run would outlive the program (spec/hermes-rpc.md §0, trap 14). */
   async #stop(): Promise<void> {
     await this.#link?.interrupt(this.parts.patience.interrupt, this.parts.timers)
+    this.#disconnect()
     await this.#supervisor.stop()
   }
 }

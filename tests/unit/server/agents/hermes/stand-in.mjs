@@ -10,7 +10,7 @@ import { WebSocketServer } from 'ws'
 const beside = `${process.argv[1]}.json`
 const does = existsSync(beside) ? JSON.parse(readFileSync(beside, 'utf8')) : {}
 const args = process.argv.slice(2)
-setTimeout(() => process.exit(9), 120_000)
+setTimeout(() => process.exit(9), 120_000).unref()
 
 if (args[0] === '--version') {
   if (does.quiet) setTimeout(() => undefined, 60_000)

@@ -37,7 +37,7 @@ const greet = (port: number): Promise<boolean> => new Promise((resolve) => {
   socket.once('close', () => resolve(false))
 })
 
-describe.skipIf(process.platform !== 'linux')('a supervised program', () => {
+describe.skipIf(process.platform !== 'linux')('a supervised program', { timeout: 60_000 }, () => {
   let folder: string
   let made: Supervisor[]
   const victims: ChildProcess[] = []

@@ -11,7 +11,7 @@ const STANDS = {
   'during start': { prompt: '@@text It has started.', text: 'It has started.', kept: '' },
   'before the first token': { prompt: '@@late 9000 It came late.', text: 'It came late.', kept: '' },
   'in text': { prompt: '@@slow 400 30', text: Array.from({ length: 30 }, (_, i) => `w${i} `).join(''), kept: 'w0 ' },
-  'in a tool': { prompt: '@@saycall First.|terminal {"command":"sleep 9; echo built"} &&& @@text Built.', text: 'First.\n\nBuilt.', kept: 'First.' },
+  'in a tool': { prompt: '@@saycall First.|terminal {"command":"sleep 9; echo built"} &&& @@text Built.', text: 'First.Built.', kept: 'First.' },
   'in an approval': { prompt: '@@call terminal {"command":"rm -rf FOLDER/gone"} &&& @@text Removed.', text: 'Removed.', kept: '' },
   'in a clarify': { prompt: '@@call clarify {"question":"Which colour?","choices":["red","blue"]} &&& @@text Painted.', text: 'Painted.', kept: '' },
 } as const

@@ -16,29 +16,29 @@ export function hermesProgram(): string {
 }
 
 /** Writes what Hermes Agent needs to speak to a model server: a home as a person has it, and nothing that would go to a network. */
-export function writeHome(home: string, base: string, more: { model?: string; key?: string; lines?: string[] } = {}): void {
+export function writeHome(home: string, base: string, more: { model?: string; key?: string; /** Seconds that an approval waits. */ timeout?: number; lines?: string[] } = {}): void {
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'config.yaml'), [
     'model:', '  provider: custom', `  default: ${more.model ?? 'fake-model'}`, `  base_url: ${base}`, '  api_key: ${TALARIA_TEST_KEY}', '  context_length: 128000',
-    'approvals:', '  mode: manual', 'security:', '  tirith_enabled: false', 'updates:', '  check: false', ...(more.lines ?? []), '',
+    'approvals:', '  mode: manual', ...(more.timeout === undefined ? [] : [`  timeout: ${more.timeout}`]), 'security:', '  tirith_enabled: false', 'updates:', '  check: false', ...(more.lines ?? []), '',
   ].join('\n'))
   writeFileSync(join(home, '.env'), `TALARIA_TEST_KEY=${more.key ?? 'a-key-of-the-tests'}\n`, { mode: 0o600 })
 }
 
 /** Talaria as built, with the real Hermes Agent on its PATH and a fake model behind it. */
 export class Stage {
-  private constructor(readonly folder: string, readonly model: ModelServer, public server: Product) {}
+  private constructor(readonly folder: string, readonly model: ModelServer, public server: Product, private readonly env: Record<string, string>) {}
 
-  static async set(prepare: (folder: string, model: ModelServer) => void = (folder, model) => writeHome(join(folder, 'home'), model.base)): Promise<Stage> {
+  static async set(prepare: (folder: string, model: ModelServer) => void = (folder, model) => writeHome(join(folder, 'home'), model.base), env: Record<string, string> = {}): Promise<Stage> {
     const folder = productFolder()
     const model = await startModel(folder)
     prepare(folder, model)
-    return new Stage(folder, model, await start(folder))
+    return new Stage(folder, model, await start(folder, env), env)
   }
 
   /** Starts the server again in the same folders. */
   async again(): Promise<void> {
-    this.server = await start(this.folder)
+    this.server = await start(this.folder, this.env)
   }
 
   chat(): Promise<string> {
@@ -94,8 +94,8 @@ export class Stage {
   }
 }
 
-function start(folder: string): Promise<Product> {
-  return startProduct({ folder, env: { PATH: `${dirname(hermesProgram())}:${process.env.PATH ?? ''}`, TALARIA_LOCAL_MODELS: 'off' } })
+function start(folder: string, env: Record<string, string>): Promise<Product> {
+  return startProduct({ folder, env: { PATH: `${dirname(hermesProgram())}:${process.env.PATH ?? ''}`, TALARIA_LOCAL_MODELS: 'off', ...env } })
 }
 
 /** Processes whose folder, or whose variables for home, lie in `folder`; the model server, whose log lies there, has none of them. */
@@ -111,6 +111,7 @@ function running(folder: string): { pid: number; command: string }[] {
     }
   })
 }
+
 /** The text of all answers, in order. */
 export function answerOf({ rows }: Changes): string {
   return rows.filter((row) => row.kind === 'answer').map((row) => row.text).join('')

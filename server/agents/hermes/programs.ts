@@ -44,11 +44,13 @@ export interface HermesPrograms {
   find(): Promise<FoundHermes>
   /** Always the same for one profile; nothing is started by it. */
   of(profile: ProfileContext): HermesProgram
+  /** Takes up what an earlier server left of these profiles, at the server's start: what nobody uses ends when it is idle, and at our own end. Never rejects. */
+  adopt(profiles: ProfileContext[]): Promise<void>
   end(): Promise<void>
 }
 
 export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
-  const { timers, facts, folder, env, homedir } = parts
+  const { timers, facts, folder, env, homedir, report } = parts
   const caller = makeCaller()
   const rest = new HermesRest({ call: caller.call, timers })
   const versions = new Versions(join(folder, 'version'), plainEnvironment(env, homedir))
@@ -68,40 +70,45 @@ export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
     return old ? { state: 'too_old', ...old } : { state: 'missing', ...(where ? { named: where } : {}) }
   }
 
+  const programOf = (profile: ProfileContext): Program => {
+    const known = programs.get(profile.scope)
+    if (known) return known
+    // No id from elsewhere is a name of a folder (spec/agents.md §2).
+    const own = join(folder, createHash('sha256').update(profile.scope).digest('hex').slice(0, 24))
+    const ours = join(own, 'managed')
+    const root = profile.name !== 'default' && basename(dirname(profile.home)) === 'profiles' ? dirname(dirname(profile.home)) : profile.home
+    const made = new Program({
+      timers, facts, rest, folder: own, env, homedir, patience: { ...PATIENCE, ...parts.patience }, report,
+      profile: { name: profile.name, home: profile.home, root, secrets: secretsOf(profile.env) },
+      find: async () => {
+        const found = await find()
+        if (found.state === 'found') return found
+        throw found.state === 'too_old' ? new HermesFault('too_old', `Hermes Agent ${found.version} is older than ${OLDEST.join('.')}: ${found.path}`) : new HermesFault('not_installed', 'Hermes Agent is not installed.')
+      },
+      layer: async () => {
+        const layer = parts.managed ? await writeLayer(ours, named ?? SYSTEM_LAYER).catch(() => null) : null
+        // What is in force is told by what lies there, also of a program that is adopted.
+        if (!layer) await rm(ours, { recursive: true, force: true })
+        return layer ?? named
+      },
+      approvalTimeout: async () => {
+        for (const place of [ours, named ?? SYSTEM_LAYER, profile.home]) {
+          const config = parseConfig(await readProfileFile(join(place, 'config.yaml')).catch(() => null), profile.env)
+          const found = config.state === 'read' ? timeoutOf(config.value) : undefined
+          if (found !== undefined) return found
+        }
+        return HERMES_TIMEOUT
+      },
+    })
+    programs.set(profile.scope, made)
+    return made
+  }
+
   return {
     find,
-    of(profile) {
-      const known = programs.get(profile.scope)
-      if (known) return known
-      // No id from elsewhere is a name of a folder (spec/agents.md §2).
-      const own = join(folder, createHash('sha256').update(profile.scope).digest('hex').slice(0, 24))
-      const ours = join(own, 'managed')
-      const root = profile.name !== 'default' && basename(dirname(profile.home)) === 'profiles' ? dirname(dirname(profile.home)) : profile.home
-      const made = new Program({
-        timers, facts, rest, folder: own, env, homedir, patience: { ...PATIENCE, ...parts.patience }, report: parts.report,
-        profile: { name: profile.name, home: profile.home, root, secrets: secretsOf(profile.env) },
-        find: async () => {
-          const found = await find()
-          if (found.state === 'found') return found
-          throw found.state === 'too_old' ? new HermesFault('too_old', `Hermes Agent ${found.version} is older than ${OLDEST.join('.')}: ${found.path}`) : new HermesFault('not_installed', 'Hermes Agent is not installed.')
-        },
-        layer: async () => {
-          const layer = parts.managed ? await writeLayer(ours, named ?? SYSTEM_LAYER).catch(() => null) : null
-          // What is in force is told by what lies there, also of a program that is adopted.
-          if (!layer) await rm(ours, { recursive: true, force: true })
-          return layer ?? named
-        },
-        approvalTimeout: async () => {
-          for (const place of [ours, named ?? SYSTEM_LAYER, profile.home]) {
-            const config = parseConfig(await readProfileFile(join(place, 'config.yaml')).catch(() => null), profile.env)
-            const found = config.state === 'read' ? timeoutOf(config.value) : undefined
-            if (found !== undefined) return found
-          }
-          return HERMES_TIMEOUT
-        },
-      })
-      programs.set(profile.scope, made)
-      return made
+    of: programOf,
+    async adopt(profiles) {
+      await Promise.all(profiles.map((profile) => programOf(profile).adopt().catch(report)))
     },
     async end() {
       await Promise.all([...programs.values()].map((program) => program.end()))

@@ -44,8 +44,8 @@ export class Versions {
 
   async #ask(path: string): Promise<string | null> {
     const home = join(this.folder, 'home')
-    await makeFolder(home, 0o700)
-    await replaceFile(join(home, 'config.yaml'), 'updates:\n  check: false\n')
+    // Where nothing can be written, on a full disk, it is asked all the same.
+    await makeFolder(home, 0o700).then(() => replaceFile(join(home, 'config.yaml'), 'updates:\n  check: false\n')).catch(() => undefined)
     return await new Promise((resolve) => {
       execFile(path, ['--version'], { env: { ...this.env, HERMES_HOME: home }, cwd: home, timeout: WITHIN, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 }, (error, out) => resolve(error ? null : versionIn(out)))
     })

@@ -9,7 +9,7 @@ import { onDemand } from './ui/on-demand'
 
 const Waiting = onDemand(() => import('./app-queue').then((module) => module.Waiting))
 
-type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'onModel' | 'onManage' | 'onSent'
+type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'make' | 'onModel' | 'onManage' | 'onSent'
 
 export interface BoxProps extends Pick<ComposerProps, Given> {
   parts: AppParts
@@ -90,6 +90,8 @@ export function Box(props: BoxProps) {
           skew={props.skew}
           drafts={parts.drafts}
           send={props.send}
+          tray={() => import('./app-files').then((module) => module.trayOf(parts, notices.announce))}
+          make={() => props.make!()}
           stop={props.stop}
           models={() => parts.backend.call('GET /api/models', {})}
           onModel={props.onModel}

@@ -13,6 +13,8 @@ export interface BusySend {
   /** The key of the message, the same on every way: each route keeps receipts of its own. */
   key: string
   going: (way: Way) => void
+  /** Files that go with it; never into a run. */
+  attachments?: { id: string }[]
 }
 
 /** Answers to a steer that mean: not into this run, but nothing speaks against the next turn (spec/settlement.md §6.1). */
@@ -23,7 +25,7 @@ const NEXT_TURN: SteerFallback[] = ['agent_lacks_steer', 'gateway_steer_queued',
  * whether it was taken; a steer that fails never stops anything.
  */
 export async function sendBusy(send: BusySend, way: BusyWay | 'busy'): Promise<Delivered> {
-  if (way === 'steer') return steer(send)
+  if (way === 'steer' && !send.attachments) return steer(send)
   const item = await enqueue(send)
   if (way === 'busy') return { taken: true, say: t('queue.wasBusy') }
   if (way === 'interrupt') return stopAndSend(send, item)
@@ -42,7 +44,7 @@ async function steer(send: BusySend): Promise<Delivered> {
 /** The item it became. */
 async function enqueue(send: BusySend): Promise<string | undefined> {
   send.going('queue')
-  const answer = await send.backend.call('POST /api/chat/queue', { session_id: send.session, message: send.text, key: send.key })
+  const answer = await send.backend.call('POST /api/chat/queue', { session_id: send.session, message: send.text, key: send.key, ...(send.attachments ? { attachments: send.attachments } : {}) })
   return answer.item
 }
 

@@ -95,7 +95,7 @@ export function ChatPane(props: ChatPaneProps) {
   const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || waiting() === session() || asks().length > 0) ? props.facts : null), null)
 
   createEffect(on(session, () => setAsked(null), { defer: true }))
-  const { send, stop, chooseModel } = makeOrders({
+  const { send, stop, make, chooseModel } = makeOrders({
     backend: () => props.parts.backend,
     notices,
     session,
@@ -244,6 +244,7 @@ export function ChatPane(props: ChatPaneProps) {
             fingers={props.fingers}
             skew={props.skew}
             send={send}
+            make={() => make(props.parts.mintKey())}
             stop={stop}
             onModel={(chosen) => void chooseModel(chosen)}
             onManage={() => props.go('/settings/connection')}

@@ -1,5 +1,6 @@
 import type { Accessor } from 'solid-js'
 import { t } from '../i18n'
+import type { Given } from './composer/tray-port'
 import type { Delivered, Way } from './composer/way'
 import type { ModelRef, Run } from '../server/contract/session'
 import { ProblemError, type Backend } from './backend/port'
@@ -26,28 +27,33 @@ export function makeOrders(parts: OrdersParts) {
   let made: string | null = null
 
   /** Sends a message; the first one makes the chat. A chat that works already takes it another way. Rejects when nobody knows whether it was taken. */
-  const send = async (text: string, key: string, way: Way, going: (way: Way) => void): Promise<Delivered> => {
+  const send = async (text: string, key: string, way: Way, going: (way: Way) => void, given?: Given): Promise<Delivered> => {
     const open = session()
     const run = live()?.id
-    let id = open ?? made
+    // The files of a chat that does not exist yet have made it.
+    let id = open ?? given?.session ?? made
+    const attachments = given && { attachments: given.ids.map((file) => ({ id: file })) }
     // What a working chat takes is loaded when one works.
-    if (id && way !== 'send') return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, run, text, key, going }, way)
-    if (!id) {
-      const chosen = parts.picked()
-      const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })
-      id = made = answer.session.session_id
-    }
+    if (id && way !== 'send') return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, run, text, key, going, ...attachments }, way)
+    if (!id) id = made = await make(key)
     try {
-      await backend().call('POST /api/chat/start', { session_id: id, message: text, key })
+      await backend().call('POST /api/chat/start', { session_id: id, message: text, key, ...attachments })
     } catch (error) {
       if (!open || !(error instanceof ProblemError) || error.code !== 'session_busy') throw error
-      return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, text, key, going }, 'busy')
+      return (await import('./app-busy')).sendBusy({ backend: backend(), session: id, text, key, going, ...attachments }, 'busy')
     }
     if (open) return { taken: true }
     made = null
     parts.setPicked(null)
     parts.onStarted(id)
     return { taken: true, chat: id }
+  }
+
+  /** A chat with what was picked for it; the same key makes it once. */
+  const make = async (key: string): Promise<string> => {
+    const chosen = parts.picked()
+    const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })
+    return answer.session.session_id
   }
 
   /** Stops the run that is under way. A failure is told here, and rejects. */
@@ -78,5 +84,5 @@ export function makeOrders(parts: OrdersParts) {
     }
   }
 
-  return { send, stop, chooseModel }
+  return { send, stop, make, chooseModel }
 }

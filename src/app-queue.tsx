@@ -31,7 +31,7 @@ export function Waiting(props: WaitingProps) {
     combine: (items) => backend.call('POST /api/chat/queue/combine', { session_id, items }),
     remove: (item) => backend.call('POST /api/chat/queue/remove', { session_id, item }),
     send: (item, stop) => backend.call('POST /api/chat/queue/send', { session_id, item, ...(stop ? { stop, run: facts.run()?.id } : {}) }),
-    restore: (message, before) => backend.call('POST /api/chat/queue', { session_id, message, key: parts.mintKey(), ...(before === undefined ? {} : { before }) }),
+    restore: ({ text, attachments }, before) => backend.call('POST /api/chat/queue', { session_id, message: text, ...(attachments ? { attachments: attachments.map(({ id }) => ({ id })) } : {}), key: parts.mintKey(), ...(before === undefined ? {} : { before }) }),
   }
   const paused = () => {
     const run = facts.run()

@@ -51,5 +51,5 @@ function isPage(path: string): boolean {
 
 function isShimmed(path: string): boolean {
   const name = `GET ${path}`
-  return name in routes && path.startsWith('/api/') && !routeOf(name as RouteName).stream
+  return name in routes && path.startsWith('/api/') && !routeOf(name as RouteName).stream && !routeOf(name as RouteName).file
 }

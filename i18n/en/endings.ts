@@ -111,5 +111,8 @@ export default {
   'notice.auto_approve_failed': 'The automatic yes did not reach the agent. It asks you instead.',
   'notice.provider_chunks_skipped': { one: '{n} piece of the answer could not be read and was left out.', other: '{n} pieces of the answer could not be read and were left out.' },
   'notice.answer_cut_length': 'The answer was cut: it reached the length that the model or its server allows.',
+  'notice.file_not_read': 'The agent could not read {name}.',
+  'notice.file_cut': 'The agent got only the beginning of {name}.',
+  'notice.pictures_not_taken': 'This model takes no pictures. It was told that there are some.',
   'notice.answer_cut_filter': 'The provider ended the answer by its content filter.',
 } as const

@@ -25,6 +25,7 @@ export default {
   'queue.send': 'Send now',
   'queue.stopSend': 'Stop and send',
   'queue.goesNext': 'goes next',
+  'queue.files': 'With files: {names}',
   'queue.bySteer': 'The run ended before the agent saw it',
   'queue.failed.change': 'Not changed: {reason}',
   'queue.failed.move': 'Not moved: {reason}',

@@ -11,6 +11,7 @@ import { sends } from './enter'
 import type { ComposerProps } from './port'
 import { busyWay, otherWays, primaryOf } from './primary'
 import { SendButton } from './send-button'
+import { filesDraft, type Given, type Tray } from './tray-port'
 import type { BusyWay, Way } from './way'
 
 const ModelPicker = onDemand(() => import('./model-picker').then((module) => module.ModelPicker))
@@ -24,6 +25,7 @@ interface Failed { reason: string; text: string; restored: boolean }
 export function Composer(props: ComposerProps) {
   let box!: HTMLTextAreaElement
   let modelChip!: HTMLButtonElement
+  let picker!: HTMLInputElement
   const [text, setText] = createSignal('')
   const [failed, setFailed] = createSignal<Failed | null>(null)
   /** What became of the last message, where it went another way than was asked. */
@@ -32,6 +34,7 @@ export function Composer(props: ComposerProps) {
   const [stopAsked, setStopAsked] = createSignal(false)
   const [focused, setFocused] = createSignal(false)
   const [models, setModels] = createSignal(false)
+  const [tray, setTray] = createSignal<Tray | null>(null)
   /** Where another message waits for the one that is on its way. */
   let again: string | null = null
   let stoppedAt = -Infinity
@@ -49,6 +52,9 @@ export function Composer(props: ComposerProps) {
         void props.drafts.load(chat).then((draft) => {
           if (chat === props.chat && text() === '' && !sending().has(chat)) setText(draft.text)
         })
+        if (props.tray)
+          // eslint-disable-next-line solid/reactivity
+          void props.drafts.load(filesDraft(chat)).then((kept) => kept.text && withTray((files) => files.restore(chat, kept.text)))
       },
     ),
   )
@@ -59,12 +65,20 @@ export function Composer(props: ComposerProps) {
     if (!props.run) setStopAsked(false)
   })
 
+  /** A build that is gone has no tray; the offer of the new one says why. */
+  const withTray = (use: (tray: Tray) => void) => {
+    props.tray?.().then((loaded) => use(setTray(() => loaded)), () => undefined)
+  }
+  const files = () => tray()?.any(props.chat) ?? false
   const stopping = () => props.run !== null && (props.run.stopping || stopAsked())
-  const ways = () => ({ mode: props.mode, steers: props.steers, stopping: stopping() })
+  // A word into a run takes no files.
+  const ways = () => ({ mode: props.mode, steers: props.steers && !files(), stopping: stopping() })
   const primary = createMemo(() =>
     primaryOf({
       ...ways(),
       text: text(),
+      files: files(),
+      held: tray()?.held(props.chat) ?? null,
       working: props.run !== null,
       online: props.online,
       ready: props.ready,
@@ -81,11 +95,12 @@ export function Composer(props: ComposerProps) {
     const { act, name } = primary()
     if (act === 'off' || act === 'stop') {
       // A second message in the moment before the first is taken goes behind it.
-      if (sending().has(chat) && text().trim()) again = chat
+      if (sending().has(chat) && (text().trim() || files())) again = chat
       else if (act === 'off') props.announce(name)
       return
     }
     const message = text().trim()
+    const given = tray()?.given(chat) ?? undefined
     const before = props.drafts.unsure(chat, message)
     const way = before ?? chosen ?? act
     const key = props.drafts.claim(chat, message, way)
@@ -101,13 +116,14 @@ export function Composer(props: ComposerProps) {
       })
     }
     try {
-      let answer = await deliver(chat, message, key, way)
+      let answer = await deliver(chat, message, key, way, given)
       // Now that it is known that it had not arrived before, it goes the way that fits now.
       const fits = currentWay()
-      if (!answer.taken && before && chat === props.chat && fits && fits !== way) answer = await deliver(chat, message, key, fits)
+      if (!answer.taken && before && chat === props.chat && fits && fits !== way) answer = await deliver(chat, message, key, fits, given)
       leave()
       if (!answer.taken) return giveBack(chat, message, answer.why)
       props.drafts.settle(chat, key)
+      if (given) tray()?.sent(chat, given, answer.chat)
       if (answer.chat) return follow(chat, answer.chat)
       if (chat !== props.chat) return
       if (answer.say) {
@@ -115,7 +131,7 @@ export function Composer(props: ComposerProps) {
         props.announce(answer.say)
       }
       if (way === 'send') props.onSent()
-      if (again === chat && text().trim()) void submit(way === 'send' ? 'queue' : undefined)
+      if (again === chat && (text().trim() || files())) void submit(way === 'send' ? 'queue' : undefined)
     } catch (error) {
       leave()
       if (!isUnsure(error)) props.drafts.going(chat, key, null)
@@ -124,10 +140,11 @@ export function Composer(props: ComposerProps) {
       again = null
     }
   }
-  const deliver = async (chat: string, message: string, key: string, way: Way) => {
+  const deliver = async (chat: string, message: string, key: string, way: Way, given?: Given) => {
     const going = (next: Way) => props.drafts.going(chat, key, next)
     going(way)
-    const answer = await props.send(message, key, way, going)
+    // The same text with other files is another message; without a text its files are what it is known by.
+    const answer = await (given ? props.send(message, message === '' ? given.mark : `${key}.${given.mark}`, way, going, given) : props.send(message, key, way, going))
     if (!answer.taken) props.drafts.going(chat, key, null)
     return answer
   }
@@ -212,7 +229,7 @@ export function Composer(props: ComposerProps) {
     })
   })
 
-  const rest = () => props.phone && !focused() && text() === '' && !models()
+  const rest = () => props.phone && !focused() && text() === '' && !models() && !files()
   const folder = () => props.workspace?.split(/[\\/]/).filter(Boolean).at(-1) ?? props.workspace
   return (
     <>
@@ -265,6 +282,7 @@ export function Composer(props: ComposerProps) {
           if (!(leave.relatedTarget instanceof Node && leave.currentTarget.contains(leave.relatedTarget))) setFocused(false)
         }}
       >
+        <Show when={files() && tray()}>{(loaded) => loaded().View({ get chat() { return props.chat }, get online() { return props.online }, onLeft: () => box.focus() })}</Show>
         <textarea
           ref={box}
           id="message"
@@ -284,6 +302,24 @@ export function Composer(props: ComposerProps) {
           }}
         />
         <div class="ctl">
+          <Show when={props.tray}>
+            <input
+              ref={picker}
+              type="file"
+              multiple
+              hidden
+              onChange={() => {
+                const [chat, chosen] = [props.chat, [...(picker.files ?? [])]]
+                picker.value = ''
+                const make = props.make!
+                withTray((loaded) => loaded.add(chat, chosen, make))
+                back()
+              }}
+            />
+            <button type="button" class="ib" aria-label={t('composer.attach')} title={t('composer.attach')} onClick={() => picker.click()}>
+              <Icon name="paperclip" />
+            </button>
+          </Show>
           <Show when={props.workspace}>
             {(path) => (
               <span class="chip place" title={path()}>
@@ -296,7 +332,7 @@ export function Composer(props: ComposerProps) {
             )}
           </Show>
           <span class="grow" />
-          <Show when={!props.online && text().trim() !== ''} fallback={<Show when={props.run}>{(run) => <Show when={run().waits} fallback={<Working since={run().since} skew={props.skew} />}><span class="say cut">{t('session.waits')}</span></Show>}</Show>}>
+          <Show when={!props.online && (text().trim() !== '' || files())} fallback={<Show when={props.run}>{(run) => <Show when={run().waits} fallback={<Working since={run().since} skew={props.skew} />}><span class="say cut">{t('session.waits')}</span></Show>}</Show>}>
             <span class="say cut">{t('composer.offline.short')}</span>
           </Show>
           <button
@@ -311,7 +347,7 @@ export function Composer(props: ComposerProps) {
             <span>{props.scripted ? t('composer.model.tag') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
             <Icon name="chevron-down" size="s" />
           </button>
-          <Show when={props.run && props.online && text().trim() !== ''}>
+          <Show when={props.run && props.online && (text().trim() !== '' || files())}>
             <button
               type="button"
               class="ib stop"

@@ -1,6 +1,7 @@
 import type { ModelsAnswer } from '../../server/contract/models'
 import type { ModelRef } from '../../server/contract/session'
 import type { Drafts } from './drafts'
+import type { Given, Tray } from './tray-port'
 import type { BusyWay, Delivered, Way } from './way'
 
 /** What the frame may ask of the box. */
@@ -39,7 +40,11 @@ export interface ComposerProps {
   skew: number
   drafts: Drafts
   /** Resolves when the server has answered; the same key never sends twice. `going`: it is about to go another way, whose answer counts from then on. */
-  send: (text: string, key: string, way: Way, going: (way: Way) => void) => Promise<Delivered>
+  send: (text: string, key: string, way: Way, going: (way: Way) => void, given?: Given) => Promise<Delivered>
+  /** Files of messages, loaded when there is one; absent where none are taken. */
+  tray?: () => Promise<Tray>
+  /** Makes the chat that does not exist yet: its files need a place. */
+  make?: () => Promise<string>
   stop: () => Promise<void>
   models: () => Promise<ModelsAnswer>
   onModel: (model: ModelRef) => void

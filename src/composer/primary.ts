@@ -4,6 +4,10 @@ import type { BusyWay, Way } from './way'
 /** What the box knows when it decides what its one button does. */
 export interface BoxFacts {
   text: string
+  /** Files go with it; words are not needed then. */
+  files?: boolean
+  /** Why its files cannot go yet. */
+  held?: string | null
   /** A run is live in this chat. */
   working: boolean
   stopping: boolean
@@ -25,7 +29,7 @@ export interface BoxFacts {
 export type Primary = { act: Way | 'stop'; name: string } | { act: 'off'; look: 'arrow' | 'stop' | 'busy'; name: string }
 
 export function primaryOf(facts: BoxFacts): Primary {
-  const blank = facts.text.trim() === ''
+  const blank = facts.text.trim() === '' && !facts.files
   const off = (look: 'arrow' | 'stop' | 'busy', name: string): Primary => ({ act: 'off', look, name })
   if (facts.working && blank) {
     if (facts.stopping) return off('busy', t('composer.stopping'))
@@ -36,6 +40,7 @@ export function primaryOf(facts: BoxFacts): Primary {
   if (facts.locked) return off('arrow', t('composer.locked'))
   if (!facts.working && !facts.ready) return off('arrow', t('composer.noModel'))
   if (blank) return off('arrow', t('composer.empty'))
+  if (facts.held) return off('arrow', facts.held)
   if (!facts.working) return { act: 'send', name: t('composer.send') }
   const way = busyWay(facts)
   return { act: way, name: wayName(way) }

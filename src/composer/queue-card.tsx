@@ -69,7 +69,7 @@ export function QueueCard(props: QueueProps) {
     holdFocus(items()[Math.min(place, items().length - 1)]?.id, 'remove')
     if (!(await attempt(gone, (reason) => t('queue.failed.remove', { reason })))) return
     // The card may have gone with its last message; the undo stands in the toast.
-    const run = () => void orders.restore(item.text, before).catch((error: unknown) => toast({ text: t('queue.failed.undo', { reason: reasonOf(error) }) }))
+    const run = () => void orders.restore(item, before).catch((error: unknown) => toast({ text: t('queue.failed.undo', { reason: reasonOf(error) }) }))
     toast({ text: t('queue.removed'), undo: { label: t('queue.undo'), run } })
   }
   const send = (item: QueueItem, stop: boolean) => {
@@ -81,7 +81,7 @@ export function QueueCard(props: QueueProps) {
     const change = changing()
     if (!change) return
     const text = change.text.trim()
-    if (text === '') return announce(t('queue.change.empty'))
+    if (text === '' && !items().find((one) => one.id === change.id)?.attachments) return announce(t('queue.change.empty'))
     setChanging(null)
     focusRow(change.id)
     if (text === change.was) return

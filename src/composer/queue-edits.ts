@@ -1,4 +1,5 @@
 import { createMemo, createSignal, onCleanup, type Accessor } from 'solid-js'
+import { joinedAttachments, withAttachments } from '../../server/contract/attachments'
 import type { Queue, QueueItem } from '../../server/contract/queue'
 
 /** A change that is shown before the server has said it. */
@@ -62,6 +63,7 @@ export function joined(items: readonly QueueItem[], ids: readonly string[]): rea
   const parts = items.filter((one) => ids.includes(one.id))
   const [first] = parts
   if (!first) return items
-  const text = parts.map((one) => one.text).join('\n\n')
-  return items.flatMap((one) => (one === first ? [{ ...one, text }] : ids.includes(one.id) ? [] : [one]))
+  const text = parts.map((one) => one.text).filter((one) => one.trim() !== '').join('\n\n')
+  const files = withAttachments(joinedAttachments(parts.map(({ attachments }) => attachments)))
+  return items.flatMap((one) => (one === first ? [{ ...one, text, ...files }] : ids.includes(one.id) ? [] : [one]))
 }

@@ -11,8 +11,8 @@ export interface QueueOrders {
   remove: (item: string) => Promise<unknown>
   /** As soon as no run is live, whatever the last one came to; `stop`: the live one is stopped for it. */
   send: (item: string, stop: boolean) => Promise<unknown>
-  /** Puts a removed text back, in front of the one that followed it. */
-  restore: (text: string, before?: string) => Promise<unknown>
+  /** Puts a removed message back, in front of the one that followed it. */
+  restore: (item: QueueItem, before?: string) => Promise<unknown>
 }
 
 export interface QueueProps {

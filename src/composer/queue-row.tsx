@@ -33,6 +33,7 @@ export interface QueueRowProps {
 export function QueueRow(props: QueueRowProps) {
   let more!: HTMLButtonElement
   const [menu, setMenu] = createSignal(false)
+  const names = () => (props.item.attachments ?? []).map(({ name }) => name).join(', ')
   const entries = (): MenuItem[] => [
     ...(props.running
       ? [{ label: t('queue.stopSend'), icon: 'octagon-x' as const, run: () => props.onSend(true) }]
@@ -61,8 +62,15 @@ export function QueueRow(props: QueueRowProps) {
           </button>
         </Show>
         <span class="qt" dir="auto" title={props.item.text}>
-          {props.item.text}
+          {props.item.text || names()}
         </span>
+        <Show when={props.item.attachments}>
+          <span class="qs" title={names()}>
+            <Icon name="paperclip" size="s" />
+            <span aria-hidden="true">{props.item.attachments!.length}</span>
+            <span class="sr">{t('queue.files', { names: names() })}</span>
+          </span>
+        </Show>
         <Show when={props.item.send}>
           <span class="tag">{t('queue.goesNext')}</span>
         </Show>

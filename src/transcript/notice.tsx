@@ -19,7 +19,7 @@ export function Notice(props: { row: NoticeRow }) {
 }
 
 function known(row: NoticeRow): boolean {
-  return ['agent_paused', 'provider_chunks_skipped', 'answer_cut_length', 'answer_cut_filter'].includes(row.notice.code)
+  return ['agent_paused', 'provider_chunks_skipped', 'answer_cut_length', 'answer_cut_filter', 'file_cut', 'pictures_not_taken'].includes(row.notice.code)
 }
 
 function wordsOf(row: NoticeRow): string {
@@ -29,6 +29,9 @@ function wordsOf(row: NoticeRow): string {
     case 'provider_chunks_skipped': return t('notice.provider_chunks_skipped', { n: Number(row.notice.params?.n ?? 1) })
     case 'answer_cut_length': return t('notice.answer_cut_length')
     case 'answer_cut_filter': return t('notice.answer_cut_filter')
+    case 'file_not_read': return t('notice.file_not_read', { name: String(row.notice.params?.name ?? '') })
+    case 'file_cut': return t('notice.file_cut', { name: String(row.notice.params?.name ?? '') })
+    case 'pictures_not_taken': return t('notice.pictures_not_taken')
     default: return t('notice.other')
   }
 }

@@ -3,7 +3,10 @@ import { t } from '../../i18n'
 import { clock } from '../../i18n/format'
 import type { UserRow } from '../../server/contract/rows'
 import type { RowCell } from './model'
+import { onDemand } from '../ui/on-demand'
 import { useSurroundings } from './surroundings'
+
+const GivenFiles = onDemand(() => import('./given').then((module) => module.GivenFiles))
 
 /** More lines than this fold to `FOLD_TO` (design/LANGUAGE.md §8, user message). */
 const FOLD_OVER = 12
@@ -11,7 +14,7 @@ const LONG = 1400
 
 /** A question is a heading: a full-width block, not a bubble. Its text is shown as it was written. */
 export function Question(props: { cell: RowCell; id: string }) {
-  const { choices } = useSurroundings()
+  const { choices, session } = useSurroundings()
   const row = () => props.cell.row() as UserRow
   const folds = createMemo(() => row().text.split('\n').length > FOLD_OVER || row().text.length > LONG)
   const [open, setOpen] = createSignal(untrack(() => choices.get(props.cell.id)) ?? false)
@@ -24,17 +27,23 @@ export function Question(props: { cell: RowCell; id: string }) {
       <time class="tx-when" dateTime={new Date(row().at).toISOString()} title={t('you.sentAt', { time: new Date(row().at).toLocaleString() })}>
         {clock(row().at, Date.now())}
       </time>
-      <h2 class="tx-said" classList={{ 'tx-clamped': folds() && !open(), 'tx-calm': row().text.length > 300 }} dir="auto">
-        {row().text}
+      <h2 class="tx-said" classList={{ sr: row().text === '', 'tx-clamped': folds() && !open(), 'tx-calm': row().text.length > 300 }} dir="auto">
+        {row().text || nameOf(row())}
       </h2>
       <Show when={folds()}>
         <button type="button" class="b qui tx-more" aria-expanded={open()} onClick={toggle}>
           {open() ? t('you.showLess') : t('you.showAll')}
         </button>
       </Show>
+      <Show when={row().attachments}>{(files) => <GivenFiles session={session} files={files()} />}</Show>
       <Show when={row().source !== 'person'}>
         <p class="meta">{t(`you.source.${row().source as 'queue' | 'wakeup' | 'goal' | 'agent'}`)}</p>
       </Show>
     </div>
   )
+}
+
+/** A message without words is called by its files. */
+export function nameOf(row: UserRow): string {
+  return row.text || (row.attachments ?? []).map(({ name }) => name).join(', ')
 }

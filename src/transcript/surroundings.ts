@@ -4,6 +4,8 @@ import type { TranscriptActions } from './port'
 
 /** What every part of a transcript needs; one per view. */
 export interface Surroundings {
+  /** The chat that is shown. */
+  session: string
   online: Accessor<boolean>
   actions: TranscriptActions
   announce: (words: string, urgency: 'polite' | 'assertive') => void

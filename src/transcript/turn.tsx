@@ -1,7 +1,7 @@
 import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { duration, tokens } from '../../i18n/format'
-import type { AnswerRow, NoticeRow } from '../../server/contract/rows'
+import type { AnswerRow, NoticeRow, UserRow } from '../../server/contract/rows'
 import { lastRun, type Run } from '../../server/contract/session'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
@@ -9,7 +9,7 @@ import { IconButton } from '../ui/icon-button'
 import type { Part, RowCell, TurnCell } from './model'
 import { Ending, Notice, Reattached, Stopping, Word } from './on-demand'
 import { Prose } from './prose'
-import { Question } from './question'
+import { nameOf, Question } from './question'
 import { useSurroundings } from './surroundings'
 import { StepList, WorkHead } from './work'
 
@@ -39,7 +39,10 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
   createEffect(on(live, (now, before) => {
     if (before && !now && choice() === undefined && [...section.querySelectorAll('.tx-steps')].some(readsIn)) setChoice(true)
   }))
-  const name = () => (props.cell.question()?.row().text ?? '').split('\n')[0]!.slice(0, 120)
+  const name = () => {
+    const question = props.cell.question()?.row() as UserRow | undefined
+    return question ? nameOf(question).split('\n')[0]!.slice(0, 120) : ''
+  }
   return (
     <section
       ref={(element) => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpa
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeHermes } from '../../server/agents/hermes/agent'
+import type { HermesProgram } from '../../server/agents/hermes/port'
 import { makeHermesPrograms } from '../../server/agents/hermes/programs'
 import { systemFacts } from '../../server/agents/supervise/facts'
 import { launchProfile } from '../../server/profiles/launch'
@@ -12,7 +13,7 @@ import { startCueModel, stepsOf } from './cue-model'
 import type { CueModel } from './cue-model'
 import { hermesProgram, writeHome } from './stage'
 
-export interface HermesRig extends Rig { server: CueModel; folder: string }
+export interface HermesRig extends Rig { server: CueModel; folder: string; program: HermesProgram }
 
 /** Real runs on the real Hermes Agent, with a model that plays cues. `lines`: more of its `config.yaml`. */
 export async function hermesRig(options: RigOptions & { lines?: string[] } = {}): Promise<HermesRig> {
@@ -30,7 +31,7 @@ export async function hermesRig(options: RigOptions & { lines?: string[] } = {})
   const agent = makeHermes({ timers: systemTimers(), programs, modelOf: async () => null })
   const rig = agentRig(agent, 'hermes', { ...options, limits: { ladder: 8_000, ...options.limits, ...(options.limits?.silence === undefined ? {} : { silence: BUILD_MS }) }, folder, profile })
   return {
-    ...rig, server: model,
+    ...rig, server: model, program: programs.of(profile),
     message(cues) {
       const at = cues.findIndex(({ cue }) => cue === 'later')
       const later = at < 0 ? undefined : (cues[at] as Extract<Cue, { cue: 'later' }>).text

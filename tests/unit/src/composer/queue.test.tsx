@@ -234,7 +234,7 @@ describe('waiting messages', () => {
     await settle()
     expect(it.toasts[0]!.text).toBe('Removed')
     it.toasts[0]!.undo!.run()
-    expect(it.asked[1]).toMatchObject({ verb: 'restore', given: ['two', 'three'] })
+    expect(it.asked[1]).toMatchObject({ verb: 'restore', given: [{ text: 'two' }, 'three'] })
   })
 
   test('one that had been sent before it could be removed is told so, and offers no undo', async () => {

@@ -1,0 +1,22 @@
+/** Files of a message that is being written, and of one that was sent. Loaded when there is one. */
+export default {
+  'files.label': 'Files of this message',
+  'files.added': { one: '{n} file added', other: '{n} files added' },
+  'files.progress': '{name}, {percent} % uploaded',
+  'files.percent': '{percent} %',
+  'files.ready': '{name} is uploaded',
+  'files.remove': 'Remove {name}',
+  'files.removed': '{name} removed',
+  'files.again': 'Try again',
+  'files.again.name': 'Try {name} again',
+  'files.failed': '{name}: {reason}',
+  'files.tooBig': 'over {max} MB',
+  'files.tooMany': 'A message has no more than {max} files.',
+  'files.offline': 'no connection; it is sent once the server is back',
+  'files.gone': 'not on the server any more',
+  'files.wait': 'Files are still being uploaded',
+  'files.hold': 'A file was not uploaded: try it again, or remove it',
+  'files.given': 'Files',
+  'files.open': 'Open {name}',
+  'files.save': 'Save {name}, {size}',
+} as const

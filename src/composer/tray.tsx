@@ -116,6 +116,8 @@ export function makeTray(parts: TrayParts): Tray {
   }
   const remove = (item: Item) => {
     drop([item])
+    // A chat that was made for files alone may be gone by the next one.
+    if (of(item.chat).length === 0) making.delete(item.chat)
     keep(item.chat)
     parts.announce(t('files.removed', { name: item.name }))
     pump()

@@ -53,6 +53,12 @@ describe('a message into a working chat', () => {
       expect(it.routes()).toEqual(['steer'])
     })
 
+  test('with files it waits for its turn whatever was asked: a run takes none', async () => {
+    const it = server({ 'POST /api/chat/queue': [{ items: [], paused: false, item: 'que_1' }] })
+    expect(await sendBusy({ backend: it.backend, session: 'ses_1', text: '', key: 'key-1', going: () => undefined, attachments: [{ id: 'att_1' }] }, 'steer')).toMatchObject({ taken: true })
+    expect(it.calls).toEqual([['POST /api/chat/queue', { session_id: 'ses_1', message: '', key: 'key-1', attachments: [{ id: 'att_1' }] }]])
+  })
+
   test('case 90: stop and send is one message that waits and one stop for it', async () => {
     const it = send({ 'POST /api/chat/queue': [{ items: [], paused: false, item: 'que_1' }] }, 'interrupt')
     expect(await it.sent).toEqual({ taken: true })
@@ -77,7 +83,7 @@ describe('a message that was to begin a turn', () => {
   const orders = (answers: Record<string, Answer[]>, session: string | null = 'ses_1') => {
     const it = server(answers)
     const ways: Way[] = []
-    const { send } = makeOrders({ backend: () => it.backend, notices: makeNotices(() => () => undefined), session: () => session, live: () => null, picked: () => null, setPicked: () => undefined, onStarted: () => undefined })
+    const { send } = makeOrders({ backend: () => it.backend, notices: makeNotices(() => () => undefined), session: () => session, live: () => null, picked: () => null, setPicked: () => undefined, pickedEffort: () => null, setPickedEffort: () => undefined, onStarted: () => undefined })
     return { ...it, ways, send: () => send('Go', 'key-1', 'send', (next) => ways.push(next)) }
   }
 

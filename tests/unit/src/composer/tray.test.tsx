@@ -165,6 +165,10 @@ describe('files of a message that is written', () => {
     add(file('d'))
     await settle()
     expect(uploads[3]!.session).toBe('ses_made_2')
+    pressed('Remove d')
+    add(file('e'))
+    await settle()
+    expect(uploads[4]!.session).toBe('ses_made_3')
   })
 
   test('what an earlier page had on the server stands again, as long as it is there', async () => {

@@ -42,7 +42,7 @@ export function changeSession(value: Transcript, event: EventOf<'session.changed
 /** Another agent does not know the session of the one before it, and another session has a store mark of its own. */
 export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touched: Touched): boolean {
   const { agent, foreign, mark, why } = event
-  const leaves = why === 'changed' && foreign === undefined
+  const leaves = (why === 'changed' || why === 'reseeded') && foreign === undefined
   const unmarked = mark === undefined && (leaves || (foreign !== undefined && foreign !== value.session!.foreign))
   changeHead(value, event.seq, touched, () => ({ agent, foreign, foreignMark: mark }) as Partial<SessionHead>, ...(leaves ? ['foreign' as const] : []), ...(unmarked ? ['foreignMark' as const] : []))
   return true
@@ -74,8 +74,8 @@ export function startRun(value: Transcript, event: EventOf<'run.started'>, touch
     return { ...held, runs: [...held.runs, run] }
   })
   if (fits) reopenRows(value, event, touched)
-  // A re-attached run is upkeep after our own restart: it does not make the chat newer.
-  if (fits && cause !== 'reattached') changeHead(value, event.seq, touched, () => ({ lastAt: at }))
+  // A re-attached run is upkeep after our own restart: it does not make the chat newer. While a run is live its agent's store is ahead of us.
+  if (fits && (cause !== 'reattached' || value.session!.foreignMark !== undefined)) changeHead(value, event.seq, touched, () => (cause === 'reattached' ? {} : { lastAt: at }), 'foreignMark')
   return fits
 }
 

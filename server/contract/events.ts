@@ -30,7 +30,7 @@ export type RowOpened = RowOpening &
 
 export interface EventPayloads {
   'session.created': { title: string; titleBy: TitleBy; profile: string; workspace: string; agent: AgentRef | null; model: ModelRef | null; source: SessionHead['source'] }
-  /** `reseeded` and `changed` come with a divider row. `mark`: as in `run.settled`; another foreign session without one has none. */
+  /** `reseeded` and `changed` come with a divider row, once there is another foreign session; without one the chat has none until then. `mark`: as in `run.settled`; another foreign session without one has none. */
   'agent.bound': { agent: AgentRef; foreign?: string; mark?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
   'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; /** Null: the agent's own measure. */ effort?: string | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
   'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource; attachments?: readonly Attachment[] }

@@ -94,7 +94,8 @@ function take(value: Transcript, event: Event, touched: Touched, batch: ImportBa
     case 'run.settled': return settleRun(value, event, touched)
     case 'rows.retracted': {
       retractRows(value, event, touched)
-      if (event.counted > 0) changeHead(value, event.seq, touched, (head) => ({ count: head.count - event.counted }))
+      // The agent's own store holds what is gone here: they are of one mind again when it was rewound.
+      if (event.counted > 0 || value.session!.foreignMark !== undefined) changeHead(value, event.seq, touched, (head) => ({ count: head.count - event.counted }), 'foreignMark')
       return true
     }
     case 'rows.imported': return batch !== undefined && importRows(value, event, batch, touched)

@@ -27,6 +27,7 @@ export const PROBLEM_STATUS = {
   session_profile_mismatch: 409,
   key_reused: 409,
   nothing_to_retry: 409,
+  nothing_to_edit: 409,
   question_gone: 409,
   queue_full: 409,
   no_model: 409,

@@ -93,8 +93,8 @@ export interface NoticeHead {
   words?: string
 }
 
-/** `agent_reseeded`: the agent begins anew with the text of this chat; `agent_changed`: another agent goes on with it; `written_elsewhere`: what follows until the next message was written in another program. */
-export interface DividerHead { code: 'agent_reseeded' | 'agent_changed' | 'written_elsewhere'; params?: Record<string, string | number> }
+/** `agent_reseeded`: the agent begins anew with the text of this chat; `agent_changed`: another agent goes on with it; `agent_unmatched`: its own copy of the chat could not be compared with this one and was left. */
+export interface DividerHead { code: 'agent_reseeded' | 'agent_changed' | 'agent_unmatched'; params?: Record<string, string | number> }
 
 /** Limits of what a row may hold; longer things are cut with `cut: true`. UTF-16 units. */
 export const TOOL_TEXT_LIMIT = 16_384

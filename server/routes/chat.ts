@@ -17,6 +17,7 @@ export function chat({ store, runs, offers, attachments }: Pick<Parts, 'store' |
       const started = await runs.start(profile, {
         session: input.session_id,
         ...(input.retry === undefined ? { text: input.message ?? '', ...(attach ? { attach } : {}) } : { retry: input.retry }),
+        ...(input.replace_from === undefined ? {} : { replaceFrom: input.replace_from }),
         ...idempotency,
         lookUp: (agent, now) => offers.resolve(profile, agent, input, now),
         ...(input.workspace == null ? {} : { workspace: input.workspace }),

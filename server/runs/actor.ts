@@ -14,6 +14,7 @@ import { owned } from './held'
 import type { Attach, QueueView, StartInput, Started, Steered } from './port'
 import { adding, QUEUE_ROUTE, waitingAfter } from './queue'
 import { storedReceipt } from './receipt'
+import { forgotten, replacedFrom } from './replace'
 import { shuttingDown } from './refuse'
 import { Restart } from './restart'
 import type { LiveRun } from './run'
@@ -84,6 +85,7 @@ export class SessionActor {
       const agent = this.p.agentOf({ agent: bound })
       const folder = workspace ?? head.workspace
       const [probe, found, attachments] = await Promise.all([core.probe(agent, profile), given.lookUp?.(bound.kind, head), given.attach?.(), readyWorkspace(this.p.workspace, folder)])
+      const replaced = given.replaceFrom === undefined ? undefined : await replacedFrom(this.p.store, head, given.replaceFrom, agent.history !== undefined)
       const choose = found?.model ?? given.model
       const effort = found?.effort === undefined ? given.effort : found.effort
       const { ref, model } = resolved(agent, probe, head, choose)
@@ -92,11 +94,11 @@ export class SessionActor {
       if (!this.p.admitting()) throw shuttingDown()
       const { text, retry, key, bodyHash } = given
       const { run, admitted, committed } = core.begin(
-        ledger, { head, tail, agent: ref, model, choose, effort, workspace: folder, source: 'person', text, attachments, retry, key, now: this.p.timers.now() },
+        ledger, { head, tail, agent: ref, model, choose, effort, workspace: folder, source: 'person', text, attachments, retry, replaced, key, now: this.p.timers.now() },
         (started) => (scope ? { ...scope, bodyHash: bodyHash!, status: 200, body: started } : undefined),
       )
       await committed
-      core.play(run, agent, probe, profile, head, folder, admitted.turn)
+      core.play(run, agent, probe, profile, replaced?.forget ? forgotten(head) : head, folder, admitted.turn)
       return admitted.started
     })
   }

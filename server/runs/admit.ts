@@ -23,6 +23,7 @@ export const AGENT_NAMES: Record<AgentKind, string> = {
 
 /** Exactly one of text and retry; a blank text without files is `message_required`. */
 export function checkStart(input: StartInput): void {
+  if (input.retry !== undefined && input.replaceFrom !== undefined) throw new Refusal('bad_request', 'Try a turn again or send a message in the place of another, not both.')
   if (input.retry !== undefined && input.text !== undefined) throw new Refusal('bad_request', 'Send a message or try a turn again, not both.')
   if (input.retry === undefined && (input.text === undefined || (input.text.trim() === '' && !input.attach))) throw new Refusal('message_required', 'A message is required.')
   if (input.key !== undefined && input.bodyHash === undefined) throw new Refusal('bad_request', 'A key needs the digest of its body.')
@@ -46,12 +47,17 @@ export interface Admission {
   /** Where a file of the chat lies; absent where no message has any. */
   pathOf?: ((name: string) => string) | undefined
   retry?: string | undefined
+  /** What leaves in the same append because this message stands in its place. */
+  replaced?: Replaced | undefined
   key?: string | undefined
   source: TurnSource
   /** The message of the queue that this is: it leaves the queue in the same append. */
   item?: string
   now: number
 }
+
+/** Rows from an edited message on, the turns that leave with them, how many of them the head counts, and whether none stands before them. `forget`: the agent's own session cannot be taken back to before them. */
+export interface Replaced { rows: string[]; turns: string[]; counted: number; all: boolean; forget: boolean }
 
 export interface Admitted {
   drafts: Draft[]
@@ -74,7 +80,8 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   const first = a.tail.turns.size === 0
   const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.text ?? '')
   const files = (retried ? filesOf(a.tail, retried) : a.attachments) ?? []
-  const title = first && a.head.titleBy === 'provisional' ? provisionalTitle(text.trim() === '' ? files.map(({ name }) => name).join(', ') : text) : a.head.title
+  const begins = first || a.replaced?.all === true
+  const title = begins && a.head.titleBy === 'provisional' ? provisionalTitle(text.trim() === '' ? files.map(({ name }) => name).join(', ') : text) : a.head.title
   const change: Draft & { type: 'session.changed' } = { type: 'session.changed' }
   if (title !== a.head.title) Object.assign(change, { title, titleBy: 'provisional' })
   if (a.workspace !== a.head.workspace) change.workspace = a.workspace
@@ -86,6 +93,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   let userRow = retried?.row
   if (retried) drafts.push(...retraction(a.tail, retried))
   else {
+    if (a.replaced) drafts.push(...replacement(a.replaced, a.agent))
     userRow = mint('row')
     drafts.push({ type: 'turn.admitted', turn, row: userRow, ...ledger.place(), text, source: a.source, ...withAttachments(files), ...(a.key === undefined ? {} : { key: a.key }) })
   }
@@ -127,6 +135,10 @@ function retraction(tail: SessionState['tail'], turn: Turn): Draft[] {
   if (rows.length === 0) return []
   const counted = rows.filter((id) => tail.rows.get(id)?.kind === 'answer').length
   return [{ type: 'rows.retracted', rows, turns: [], why: 'retry', by: turn.id, counted }]
+}
+
+function replacement({ rows, turns, counted, forget }: Replaced, agent: AgentRef): Draft[] {
+  return [{ type: 'rows.retracted', rows, turns, why: 'edit', counted }, ...(forget ? [{ type: 'agent.bound' as const, agent, why: 'reseeded' as const }] : [])]
 }
 
 /** The agent of a run and its model: what the request says, else the chat, else the agent's own. */

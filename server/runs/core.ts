@@ -1,4 +1,4 @@
-import type { Agent, AgentEvent, Opening, Probe, Timers, TurnInput } from '../agents/port'
+import type { Agent, AgentEvent, AgentSession, Opening, Probe, Timers, TurnInput } from '../agents/port'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
 import type { AgentRef, SessionHead } from '../contract/session'
@@ -7,6 +7,8 @@ import type { Store } from '../store/port'
 import { admit, effortOf } from './admit'
 import type { Admission, Admitted } from './admit'
 import type { Attaching } from './attaching'
+import { afterTurn } from './foreign/after'
+import { beforeTurn } from './foreign/before'
 import { Held } from './held'
 import type { Entry, Ledger } from './ledger'
 import type { Limits } from './limits'
@@ -93,6 +95,7 @@ export class Core {
     const admitted = admit(ledger, this.p.mint, { ...admission, pathOf: pathOf && ((name) => pathOf(this.id, name)) })
     const { started, generation, userRow } = admitted
     const run = this.make({ ledger, run: started.run, turn: started.turn, generation, userRow, agent: admission.agent, head: admission.head, startedAt: admission.now })
+    run.anew = admission.retry !== undefined ? 'retried' : admission.replaced ? 'replaced' : null
     return { run, admitted, committed: this.launch(run, admitted.drafts, admission.now, receipt?.(started)) }
   }
 
@@ -126,7 +129,28 @@ export class Core {
     line.attach(run)
     const opening = this.opening(profile, { ...head, effort: turn.effort }, folder, turn.model)
     const hint = probe.state === 'unavailable' ? probe.hint : undefined
-    void run.drive(() => run.submit(() => line.open(opening), turn, hint))
+    this.watchStore(run, agent, profile, true)
+    void run.drive(() => run.submit(() => this.#reach(line, run, agent, opening, head), agent.history ? { ...turn, retry: false } : turn, hint))
+  }
+
+  /** The session to run a turn on: of one mind with us, where its agent has a history of its own. */
+  #reach(line: Line, run: LiveRun, agent: Agent, opening: Opening, head: SessionHead): Promise<AgentSession> {
+    const { history } = agent
+    const open = (foreign: string | undefined): Promise<AgentSession> => {
+      const { foreign: _, ...rest } = opening
+      return line.open({ ...rest, ...(foreign === undefined ? {} : { foreign }) })
+    }
+    if (!history) return line.open(opening)
+    return beforeTurn({
+      history, profile: opening.profile, session: this.id, store: this.p.store, mint: this.p.mint, run, agent: run.agentRef, foreign: head.foreign, mark: head.foreignMark, count: head.count,
+      title: head.title, cwd: opening.cwd, anew: run.anew, open, renew: () => line.renew(),
+    })
+  }
+
+  /** Before the run settles, the agent's own store is compared with what was shown. */
+  watchStore(run: LiveRun, agent: Agent, profile: ProfileContext, own: boolean): void {
+    const { history } = agent
+    if (history) run.beforeSettle = (end) => afterTurn({ history, profile, session: this.id, store: this.p.store, run }, end, own)
   }
 
   opening(profile: ProfileContext, { foreign, effort }: Pick<SessionHead, 'foreign'> & { effort?: string | undefined }, cwd: string, model: Opening['model']): Opening {

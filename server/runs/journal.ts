@@ -2,7 +2,7 @@ import type { AgentEvent, Timers } from '../agents/port'
 import type { Choice } from '../contract/approvals'
 import type { Draft } from '../contract/events'
 import type { Mint } from '../contract/ids'
-import type { Row, RowState } from '../contract/rows'
+import type { DividerHead, Row, RowState } from '../contract/rows'
 import type { AgentRef, RunOutcome, Usage } from '../contract/session'
 import type { ContextItem } from '../store/port'
 import { Asking } from './asking'
@@ -149,6 +149,16 @@ export class Journal {
     if (this.#closed) return
     const notice = { code, ...(params ? { params } : {}), ...(words === undefined ? {} : { words: wellFormed(words.slice(0, WORDS_LIMIT)) }) }
     this.#rows.push([this.#rows.open({ kind: 'notice', state: 'done', notice }).draft])
+  }
+
+  /** A row that says something about the chat from here on; the draft is the caller's to push. */
+  divider(code: DividerHead['code']): Draft {
+    return this.#rows.open({ kind: 'divider', state: 'done', divider: { code } }).draft
+  }
+
+  /** What stands of the last answer, for a comparison with the agent's own copy. */
+  get answer(): string | undefined {
+    return this.#text.answer?.text
   }
 
   /** Goes on in rows that the run before left and `run.started` reopened, in display order; words are the run's own. `said`: answers of the turn in the rows before them. */

@@ -1,6 +1,7 @@
 import { StoreRefusal } from '../store/port'
-import type { ContextItem, Receipt, ReceiptScope, SessionState, Store } from '../store/port'
+import type { ContextItem, ForeignRow, Receipt, ReceiptScope, SessionState, Store } from '../store/port'
 import type { Draft, Event } from '../contract/events'
+import type { ImportBatch } from '../contract/fold'
 import { posAfter } from '../contract/ids'
 import type { Clock } from '../contract/ids'
 import type { ToolHead } from '../contract/rows'
@@ -15,6 +16,10 @@ export interface Entry {
   context?: ContextItem[]
   /** What an agent calls its questions, by our ids (`Append.beside`). */
   beside?: { id: string; foreign: string }[]
+  /** Rows of the agent's own store that are known from now on. */
+  foreign?: ForeignRow[]
+  /** The batch of the `rows.imported` among the drafts; its `seq` is given here. An entry with one is an append of its own. */
+  imported?: ImportBatch
   /** Server's ms of the events; the ledger's clock when absent. */
   at?: number
 }
@@ -81,6 +86,11 @@ export class Ledger {
     return { n: this.#n, pos: this.#pos }
   }
 
+  /** The next number alone, for a row whose place lies before others. */
+  number(): number {
+    return ++this.#n
+  }
+
   /** Resolves after the commit; rejects with what the store said. */
   write(entry: Entry): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -135,6 +145,18 @@ export class Ledger {
     this.#patches.delete(row)
   }
 
+  /** Resolves when all that was said so far has committed, or when the ledger broke. */
+  landed(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (this.#broken || (!this.#flying && this.#queue.length === 0)) return resolve()
+        this.store.hasten()
+        this.#thirsty.push(look)
+      }
+      look()
+    })
+  }
+
   /** Resolves when no more than `units` wait, or when the ledger broke. */
   drained(units: number): Promise<void> {
     return new Promise((resolve) => {
@@ -172,6 +194,8 @@ export class Ledger {
     const events: Event[] = []
     const context: ContextItem[] = []
     const beside: NonNullable<Entry['beside']> = []
+    const foreign: ForeignRow[] = []
+    let imported: ImportBatch | undefined
     let generation: number | undefined
     let receipt: Entry['receipt']
     for (const entry of taken) {
@@ -179,10 +203,12 @@ export class Ledger {
       receipt ??= entry.receipt
       if (entry.context) context.push(...entry.context)
       if (entry.beside) beside.push(...entry.beside)
+      if (entry.foreign) foreign.push(...entry.foreign)
       for (const draft of entry.drafts) {
         if ('row' in draft && this.#tails.get(draft.row) === draft) this.#tails.delete(draft.row)
         if (draft.type === 'row.changed' && this.#patches.get(draft.row) === draft) this.#patches.delete(draft.row)
         events.push({ ...draft, session: this.session, seq: ++this.#seq, at: entry.at } as Event)
+        if (draft.type === 'rows.imported' && entry.imported) imported = numbered(entry.imported, this.#seq)
       }
     }
     this.store
@@ -195,6 +221,8 @@ export class Ledger {
         ...(receipt ? { receipt } : {}),
         ...(context.length ? { context: { add: context } } : {}),
         ...(beside.length ? { beside } : {}),
+        ...(foreign.length ? { foreign } : {}),
+        ...(imported ? { imported } : {}),
       })
       .then(
         () => this.#landed(taken),
@@ -202,15 +230,15 @@ export class Ledger {
       )
   }
 
-  /** The longest run of entries that one append can hold: one generation, one receipt. */
+  /** The longest run of entries that one append can hold: one generation, one receipt, and an import by itself. */
   #take(): Waiting[] {
     const first = this.#queue[0]!
     let generation = first.generation
     let end = 1
-    if (!first.receipt) {
+    if (!first.receipt && !first.imported) {
       for (; end < this.#queue.length; end++) {
         const entry = this.#queue[end]!
-        if (entry.receipt || (entry.generation !== undefined && generation !== undefined && entry.generation !== generation)) break
+        if (entry.receipt || entry.imported || (entry.generation !== undefined && generation !== undefined && entry.generation !== generation)) break
         generation ??= entry.generation
       }
     }
@@ -249,4 +277,9 @@ export class Ledger {
     for (const look of thirsty) look()
     this.onBroken(error)
   }
+}
+
+/** What is imported has the `seq` of its event. */
+function numbered({ turns, rows }: ImportBatch, seq: number): ImportBatch {
+  return { turns: turns.map((turn) => ({ ...turn, seq })), rows: rows.map((row) => ({ ...row, seq })) }
 }

@@ -14,6 +14,8 @@ export interface Limits {
   probe: number
   /** ms an agent has after our restart to say what became of its turn. */
   reattach: number
+  /** ms that the comparison with an agent's own store may take at the end of a turn. */
+  compare: number
   /** UTF-16 units of text of one run that may wait for the store before its agent is paused (agents.md §4). */
   waiting: number
   /** First and longest pause, in ms, between attempts to settle a run after the store failed. */
@@ -27,6 +29,7 @@ export const LIMITS: Limits = {
   drain: 3_000,
   probe: 5_000,
   reattach: 15_000,
+  compare: 10_000,
   waiting: 32 * 1024 * 1024,
   retry: { first: 100, most: 5_000 },
 }

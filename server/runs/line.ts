@@ -52,6 +52,13 @@ export class Line {
     return session
   }
 
+  /** Ends the session and leaves the line: the next turn opens another one on it. */
+  async renew(): Promise<void> {
+    const { session } = this
+    this.session = null
+    if (session) await this.#end(session)
+  }
+
   /** From now on this run gets what the agent says, except of turns that nobody submitted. */
   attach(run: LiveRun): void {
     this.#run = run

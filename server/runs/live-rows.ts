@@ -53,14 +53,14 @@ export class LiveRows {
     return this.#live.has(row)
   }
 
-  /** Opens a row; the draft is the caller's to push. A notice is born done and is not held. */
+  /** Opens a row; the draft is the caller's to push. A notice and a divider are born done and are not held. */
   open(opening: Opening, text?: string): { row: LiveRow; draft: Opened } {
     const row: LiveRow = {
       id: this.p.mint('row'), kind: opening.kind, openedAt: this.p.timers.monotonic(), length: 0, chars: new Joiner(), ...(opening.kind === 'tool' ? { call: opening.tool.call } : {}),
     }
     const said = text === undefined ? undefined : row.chars.take(text)
     row.length = said?.length ?? 0
-    if (row.kind !== 'notice') this.#live.set(row.id, row)
+    if (row.kind !== 'notice' && row.kind !== 'divider') this.#live.set(row.id, row)
     this.#fresh.push(row.id)
     this.#latest = row.id
     const draft = { ...opening, type: 'row.opened', row: row.id, ...this.p.ledger.place(), turn: this.p.turn, run: this.p.run, ...(said === undefined ? {} : { text: said }) } as Opened

@@ -74,6 +74,8 @@ export interface StartInput {
   attach?: Attach
   /** A turn id: *Try again*. */
   retry?: string
+  /** The row of a message of a person: this one is sent in its place, and everything from there on leaves in the same append. */
+  replaceFrom?: string
   key?: string
   /** SHA-256 of the validated body without `key`, canonical JSON; with `key` only. */
   bodyHash?: string

@@ -147,6 +147,7 @@ export class Restart {
     else if (text) run.journal.take({ type: 'text', delta: text.words })
     if (found.state === 'running') run.take(found.session)
     line.attach(run)
+    core.watchStore(run, line.agent, profile, true)
     void run.drive(async () => {
       if (found.state === 'ended') {
         for (const steer of found.used ?? []) void run.sink({ type: 'steer.delivered', steer, evidence: 'seen' })

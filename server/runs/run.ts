@@ -7,6 +7,7 @@ import type { AgentRef } from '../contract/session'
 import { tellAuto } from './auto-approve'
 import { Journal } from './journal'
 import type { JournalParts } from './journal'
+import type { OfOneMind } from './foreign/after'
 import type { Ledger } from './ledger'
 import { ladderOf } from './limits'
 import type { Limits } from './limits'
@@ -65,6 +66,11 @@ export class LiveRun {
   stopping: Promise<void> | null = null
   /** Set at the server's own end. */
   draining = false
+  /** It tries a turn again, or rows of the chat were retracted with its admission. */
+  anew: 'retried' | 'replaced' | null = null
+  /** For an agent with a history of its own: looks at its store before the run settles. Its failure is none of the run's. */
+  beforeSettle: ((end: TurnEnd) => Promise<OfOneMind>) | null = null
+  ofOneMind: OfOneMind | null = null
   /** Set once its log is not to be had. */
   lost = false
   /** Claimed by whoever settles first: resolves when `run.settled` has committed. */
@@ -112,8 +118,14 @@ export class LiveRun {
     this.#cancelWatch = watch(this.timers, this.limits.silence, this.journal, () => this.#silent())
     const end = await play(this).catch((error: unknown) => failed('agent_died', error))
     this.turnOver = true
+    if (this.beforeSettle) await this.#compare(this.beforeSettle, end)
     await this.settle(end)
     await this.#finish(end.problem?.code !== 'agent_died')
+  }
+
+  async #compare(look: NonNullable<LiveRun['beforeSettle']>, end: TurnEnd): Promise<void> {
+    if (this.settled || this.lost) return
+    this.ofOneMind = await within(this.timers, this.limits.compare, look(end), () => null).catch(() => null)
   }
 
   /** A submitted turn on the agent's session. `hint`: what the person can do where it cannot be opened. */

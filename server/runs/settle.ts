@@ -30,8 +30,10 @@ export function settle(run: LiveRun, end: TurnEnd): Promise<void> {
     ...(judged.problem ? { problem: bounded(judged.problem) } : {}),
     ...(usage ? { usage } : {}),
     ...(finalRow === undefined ? {} : { finalRow }),
+    ...(run.ofOneMind?.mark === undefined ? {} : { mark: run.ofOneMind.mark }),
   })
-  return run.ledger.write({ drafts, generation: run.generation, ...(context.length ? { context } : {}) })
+  const foreign = run.ofOneMind?.foreign ?? []
+  return run.ledger.write({ drafts, generation: run.generation, ...(context.length ? { context } : {}), ...(foreign.length ? { foreign } : {}) })
 }
 
 function judge(run: LiveRun, end: TurnEnd): { outcome: RunOutcome; reason?: string; problem?: RunProblem } {

@@ -63,6 +63,7 @@ export class Unasked {
         line.foreign.unshift(turn)
         throw error
       }
+      core.watchStore(run, line.agent, profile, false)
       void run.drive(async () => {
         run.take(line.session)
         turn.attach(run)

@@ -1,9 +1,9 @@
 import type { Event } from '../../server/contract/events'
 import type { ImportBatch } from '../../server/contract/fold'
-import { posBehind } from '../../server/contract/ids'
 import type { Transcript } from '../../server/contract/session'
 import { settle } from './fake-timers'
 import { Puppet, request } from './puppet'
+import { Remembering } from './remembering'
 import { runsRig, type RunsRigOptions } from './runs-rig'
 
 type Rig = ReturnType<typeof runsRig>
@@ -200,27 +200,28 @@ const CHATS: Record<string, Play> = {
   },
 
   async elsewhere(rigOf) {
-    const rig = rigOf()
+    const agent = new Remembering()
+    const rig = rigOf({ agents: { scripted: agent } })
+    const { runs, profile } = rig
     const session = await rig.chat()
-    await rig.settled(await rig.send(session, '[[say:Said here.]]'))
-    const { seq, n, pos } = (await rig.store.load(session))!
-    const places = posBehind(pos, 3)
-    const at = rig.timers.now()
-    const common = { turn: 'trn_elsewhere', seq: seq + 1, at, state: 'done' as const }
-    await rig.store.append({
-      session, expectSeq: seq + 1, urgency: 'now',
-      events: [{ type: 'rows.imported', session, seq: seq + 1, at, source: 'hermes', turns: 1, rows: 3, first: places[0]!, last: places[2]!, replaced: [], counted: 2, lastAt: at, mark: '3' }],
-      imported: {
-        turns: [{ id: common.turn, row: 'row_elsewhere_1', pos: places[0]!, source: 'person', admittedAt: at, runs: [], seq: seq + 1 }],
-        rows: [
-          { ...common, id: 'row_elsewhere_1', n: n + 1, pos: places[0]!, kind: 'user', text: 'Typed in a terminal', source: 'person' },
-          { ...common, id: 'row_elsewhere_2', n: n + 2, pos: places[1]!, kind: 'tool', text: '', tool: { call: 'c1', name: 'terminal', verb: 'run', target: 'ls', result: 'a.md' } },
-          { ...common, id: 'row_elsewhere_3', n: n + 3, pos: places[2]!, kind: 'answer', text: 'Answered there.' },
-        ],
-      },
-      foreign: [{ store: 'theirs', session: 'one', row: '1', ours: 'row_elsewhere_1' }],
-    })
-    await rig.settled(await rig.send(session, '[[say:And on.]]'))
+    const exchange = async (text: string, answer: string, more: { replaceFrom?: string } = {}) => {
+      const before = agent.turns.length
+      const started = await runs.start(profile, { session, text, ...more })
+      await rig.until(() => agent.turns.length > before)
+      agent.say(answer)
+      await rig.settled(started)
+    }
+    const rowOf = async (text: string) => [...(await rig.transcript(session)).rows.values()].find((row) => row.text === text)!.id
+    await exchange('Asked here', 'Answered here.')
+    agent.write(agent.foreign, { role: 'user', text: 'Typed in a terminal' })
+    agent.write(agent.foreign, { role: 'assistant', text: 'I look.', reasoning: 'Where is it?', calls: [{ call: 'c1', name: 'terminal', verb: 'run', target: 'ls', args: { command: 'ls' } }] })
+    agent.write(agent.foreign, { role: 'tool', call: 'c1', state: 'done', result: 'a.md' })
+    agent.write(agent.foreign, { role: 'assistant', text: 'Answered there.', calls: [] })
+    await exchange('And on', 'So on.')
+    await exchange('And on, please', 'So on, then.', { replaceFrom: await rowOf('And on') })
+    // A session that the agent has lost is made anew.
+    agent.store.delete(agent.foreign)
+    await exchange('Do you know it still?', 'Yes.')
   },
 
   async ends(rigOf) {

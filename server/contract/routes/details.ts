@@ -22,8 +22,8 @@ export const details: Record<RouteName, RouteDetail> = {
   'POST /api/session/update': { summary: 'Changes model, effort or folder of the turns to come.', problems: [...acts, ...owned, 'workspace_missing', 'workspace_outside', 'model_unknown', 'store_full'] },
   'POST /api/session/delete': { summary: 'Stops a live run, then deletes the chat.', problems: [...acts, ...owned, 'store_full'] },
   'POST /api/chat/start': {
-    summary: 'Sends a message (`message`), or tries a turn again (`retry`). With a key (`key` or `Idempotency-Key`) the same request answers the same receipt.',
-    problems: [...acts, ...owned, 'message_required', 'session_busy', 'key_reused', 'key_mismatch', 'nothing_to_retry', 'no_model', 'agent_unavailable', 'model_unknown', 'workspace_missing', 'workspace_outside', 'attachment_gone', 'store_full'],
+    summary: 'Sends a message (`message`), also in the place of an earlier one of a person, with which everything after it leaves (`replace_from`, its row), or tries a turn again (`retry`). With a key (`key` or `Idempotency-Key`) the same request answers the same receipt.',
+    problems: [...acts, ...owned, 'message_required', 'session_busy', 'key_reused', 'key_mismatch', 'nothing_to_retry', 'nothing_to_edit', 'no_model', 'agent_unavailable', 'model_unknown', 'workspace_missing', 'workspace_outside', 'attachment_gone', 'store_full'],
   },
   'GET /api/chat/stream': { summary: 'Events of one run, from its start or after a cursor, until its end.', problems: ['stream_not_found', ...owned] },
   'GET /api/chat/stream/status': { summary: 'Whether a run is live and can be replayed.', problems: ['stream_not_found', ...owned] },

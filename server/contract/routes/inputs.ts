@@ -43,7 +43,7 @@ export const inputs = {
   'POST /api/session/update': z.object({ session_id, workspace: maybe, ...model, effort }),
   'POST /api/session/delete': z.object({ session_id }),
   'POST /api/chat/start': z.object({
-    session_id, message: text, retry: text, ...model, effort, workspace: maybe, profile: maybe, attachments, key,
+    session_id, message: text, retry: text, replace_from: text, ...model, effort, workspace: maybe, profile: maybe, attachments, key,
   }),
   'GET /api/chat/stream': z.object({ stream_id, after_event_id: text, after_seq: text, replay: text, cursor: text }),
   'GET /api/chat/stream/status': z.object({ stream_id }),

@@ -10,6 +10,7 @@ const NAMES = ['alpha', 'beta'] as const
 const OTHER = { alpha: 'beta', beta: 'alpha' } as const
 const KEYS = { alpha: 'key-of-alpha-9f31', beta: 'key-of-beta-77c0' } as const
 const TURNS = 20
+const as = (name: string) => ({ Cookie: `hermes_profile=${name}` })
 
 /** Two profiles at once, each with its own model server and key, while `active_profile` names the other one (spec/agents.md §4, law 10). */
 describe('two profiles of the real Hermes Agent at once', () => {
@@ -30,7 +31,7 @@ describe('two profiles of the real Hermes Agent at once', () => {
 
   it('twenty turns each way reach their own endpoint with their own key', async () => {
     for (const name of NAMES) {
-      const made = await call(stage.server, 'POST /api/session/new', { profile: name })
+      const made = await call(stage.server, 'POST /api/session/new', {}, as(name))
       expect(made.status).toBe(200)
       chats[name] = made.body.session.session_id
     }
@@ -38,17 +39,17 @@ describe('two profiles of the real Hermes Agent at once', () => {
       await Promise.all(NAMES.map(async (name) => {
         writeFileSync(join(stage.folder, 'home/active_profile'), `${OTHER[name]}\n`)
         const said = `@@text answer ${turn} for ${name}`
-        const started = await call(stage.server, 'POST /api/chat/start', { session_id: chats[name], message: said, profile: name } as never)
+        const started = await call(stage.server, 'POST /api/chat/start', { session_id: chats[name], message: said }, as(name))
         expect(started.status, JSON.stringify(started.problem)).toBe(200)
-        await stage.over(chats[name], started.body.stream_id)
+        await stage.over(chats[name], started.body.stream_id, as(name))
       }))
     }
     for (const name of NAMES) {
       const told = models[name].requests().map(({ body }) => JSON.stringify(body))
       for (let turn = 0; turn < TURNS; turn++) expect(told.some((text) => text.includes(`answer ${turn} for ${name}`)), `${name} ${turn}`).toBe(true)
       expect(told.some((text) => text.includes(`for ${OTHER[name]}`))).toBe(false)
-      expect(models[name].requests().every(({ model }) => model === `model-of-${name}`)).toBe(true)
-      expect(answerOf(await stage.changes(chats[name]))).toContain(`answer ${TURNS - 1} for ${name}`)
+      expect(new Set(models[name].requests().map(({ model, key }) => `${model} ${key}`))).toEqual(new Set([`model-of-${name} Bearer ${KEYS[name]}`]))
+      expect(answerOf(await stage.changes(chats[name], as(name)))).toContain(`answer ${TURNS - 1} for ${name}`)
     }
     expect(stage.model.requests()).toEqual([])
   }, 180_000)

@@ -49,14 +49,14 @@ export class Stage {
     return say(this.server, session, message)
   }
 
-  async changes(session: string): Promise<Changes> {
-    return (await call(this.server, 'GET /api/session/changes', { session_id: session, limit: 1000 })).body
+  async changes(session: string, headers: Record<string, string> = {}): Promise<Changes> {
+    return (await call(this.server, 'GET /api/session/changes', { session_id: session, limit: 1000 }, headers)).body
   }
 
   /** The chat once its last run has settled. */
-  over(session: string, run?: string): Promise<Changes> {
+  over(session: string, run?: string, headers: Record<string, string> = {}): Promise<Changes> {
     return eventually(`the turn ends${run ? ` (${run})` : ''}`, async () => {
-      const now = await this.changes(session)
+      const now = await this.changes(session, headers)
       const last = now.turns.at(-1)?.runs.at(-1)
       return last?.state === 'settled' && (run === undefined || now.turns.some(({ runs }) => runs.some((each) => each.id === run && each.state === 'settled'))) ? now : null
     }, 60_000)

@@ -175,7 +175,7 @@ async function gemini(url, body, res) {
 const srv = http.createServer((req, res) => {
   let b = ""; req.setEncoding("utf8"); req.on("data", d => b += d); req.on("end", async () => {
     let body = {}; try { body = b ? JSON.parse(b) : {}; } catch { /* keep {} */ }
-    log({ t: Date.now(), m: req.method, url: req.url, model: body.model, body });
+    log({ t: Date.now(), m: req.method, url: req.url, model: body.model, key: req.headers.authorization ?? null, body });
     res.on("close", () => { if (!res.writableEnded) log({ t: Date.now(), closed: req.url }); });
     try {
       if (/\/chat\/completions/.test(req.url)) return await chat(body, res);

@@ -42,20 +42,21 @@ export class Link {
 
   /** Interrupts what is under way, and waits until nothing is, for at most so long. Never rejects. */
   async interrupt(within: number, timers: Timers): Promise<void> {
-    const end = timers.monotonic() + within
-    const busy = (): Promise<string[]> => this.busy(Math.max(1, end - timers.monotonic())).catch(() => [])
-    const running = await busy()
-    await Promise.all(running.map((session_id) => this.control.call('session.interrupt', { session_id }, Math.max(1, end - timers.monotonic())).catch(() => undefined)))
-    if (running.length > 0) await this.idle(end, timers).catch(() => false)
+    const running = await this.busy(within).catch(() => [])
+    await Promise.all(running.map((session_id) => this.control.call('session.interrupt', { session_id }, within).catch(() => undefined)))
+    if (running.length > 0) await this.idle(within, timers).catch(() => false)
   }
 
-  /** Whether nothing is under way any more by that moment (monotonic ms). Rejects when it does not answer. */
-  async idle(end: number, timers: Timers): Promise<boolean> {
-    for (;;) {
-      if ((await this.busy(Math.max(1, end - timers.monotonic()))).length === 0) return true
-      if (timers.monotonic() >= end) return false
+  /** Whether nothing is under way any more after at most so long. Rejects when it does not answer at all. */
+  async idle(within: number, timers: Timers): Promise<boolean> {
+    const end = timers.monotonic() + within
+    let busy = await this.busy(within)
+    while (busy.length > 0 && timers.monotonic() < end) {
       await new Promise<void>((resolve) => void timers.after(LOOK, resolve))
+      // What has answered once and is slow now still does what it did.
+      busy = await this.busy(within).catch(() => busy)
     }
+    return busy.length === 0
   }
 
   end(): void {

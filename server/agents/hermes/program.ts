@@ -65,9 +65,8 @@ export class Program implements HermesProgram {
   #losses = new Set<(loss: 'socket' | 'program') => void>()
   #version: string | undefined
   #used: number
-  #life: Promise<boolean> | null = null
   #ended = false
-  #calls = 0
+  #uses = 0
   #stopLooking: () => void = () => undefined
 
   constructor(private readonly parts: HermesProgramParts) {
@@ -92,14 +91,16 @@ export class Program implements HermesProgram {
     })
   }
 
-  async ready(): Promise<void> {
-    this.#used = this.parts.timers.monotonic()
-    if (this.#ended) throw new HermesFault('lost', 'The server ends.')
-    if (this.#supervisor.status().state === 'degraded' && !(await this.#lives())) await this.#stop()
-    const running = await this.#supervisor.ensure().catch((error: unknown) => {
-      throw error instanceof NotStarted ? faultOf(error) : error
+  ready(): Promise<void> {
+    return this.#using(async () => {
+      if (this.#ended) throw new HermesFault('lost', 'The server ends.')
+      // It has let one question pass already; it gets a moment, and not all that time again.
+      if (this.#supervisor.status().state === 'degraded' && !(await this.#answers(this.parts.patience.interrupt))) await this.#stop()
+      const running = await this.#supervisor.ensure().catch((error: unknown) => {
+        throw error instanceof NotStarted ? faultOf(error) : error
+      })
+      await this.#connect(running, this.parts.patience.connect)
     })
-    await this.#connect(running, this.parts.patience.connect)
   }
 
   async adopt(): Promise<boolean> {
@@ -117,20 +118,14 @@ export class Program implements HermesProgram {
     const { socket, params: asked, result } = METHODS[method]
     const checked = asked.safeParse(params)
     if (!checked.success) throw new HermesFault('garbled', `Hermes is not asked ${method} like this: ${checked.error.issues[0]?.path.join('.') ?? ''} ${checked.error.issues[0]?.message ?? ''}`.trimEnd())
-    if (!this.#link) throw new HermesFault('lost', 'Hermes does not run.')
-    this.#used = this.parts.timers.monotonic()
-    this.#calls++
+    const link = this.#link
+    if (!link) throw new HermesFault('lost', 'Hermes does not run.')
     const mark = this.#router.mark
-    try {
-      const answer = result.safeParse(await this.#link[socket].call(method, checked.data, options.within ?? this.parts.patience.call))
-      if (!answer.success) throw new HermesFault('garbled', `Hermes answered ${method} in a form that is not known.`)
-      // The answer says what the session has said until now; what came since the question may be newer.
-      if (method === 'session.resume') this.#router.forgetBefore((answer.data as Result<'session.resume'>).session_id, mark)
-      return answer.data as Result<M>
-    } finally {
-      this.#calls--
-      this.#used = this.parts.timers.monotonic()
-    }
+    const answer = result.safeParse(await this.#using(() => link[socket].call(method, checked.data, options.within ?? this.parts.patience.call)))
+    if (!answer.success) throw new HermesFault('garbled', `Hermes answered ${method} in a form that is not known.`)
+    // The answer says what the session has said until now; what came since the question may be newer.
+    if (method === 'session.resume') this.#router.forgetBefore((answer.data as Result<'session.resume'>).session_id, mark)
+    return answer.data as Result<M>
   }
 
   listen(live: string, listener: (event: HermesEvent) => void | Promise<void>): () => void {
@@ -238,8 +233,18 @@ export class Program implements HermesProgram {
   async #rest<T>(ask: (where: Contact) => Promise<T>): Promise<T> {
     const link = this.#link
     if (!link) throw new HermesFault('lost', 'Hermes does not run.')
-    this.#used = this.parts.timers.monotonic()
-    return await ask(link.running.contact)
+    return await this.#using(() => ask(link.running.contact))
+  }
+
+  /** While somebody waits for it, it is not idle. */
+  async #using<T>(work: () => Promise<T>): Promise<T> {
+    this.#uses++
+    try {
+      return await work()
+    } finally {
+      this.#uses--
+      this.#used = this.parts.timers.monotonic()
+    }
   }
 
   /** Asks for life while it is silent, and ends it when nobody needs it. */
@@ -248,7 +253,7 @@ export class Program implements HermesProgram {
     let cancel = (): void => undefined
     let over = false
     const look = async (): Promise<void> => {
-      if (timers.monotonic() - (this.#link?.heard ?? 0) >= patience.silence) await this.#lives()
+      if (timers.monotonic() - (this.#link?.heard ?? 0) >= patience.silence) await this.#answers(patience.life)
       if (!over) await this.#endIfIdle().catch(this.parts.report)
       if (!over) cancel = timers.after(patience.look, () => void look())
     }
@@ -259,28 +264,23 @@ export class Program implements HermesProgram {
     }
   }
 
-  #lives(): Promise<boolean> {
-    return (this.#life ??= this.#askLife().finally(() => (this.#life = null)))
-  }
-
   /** Whether it answers anything at all: the answer, or any frame since the question. An error of its own is life, and a socket that was lost is made anew. */
-  async #askLife(): Promise<boolean> {
+  async #answers(within: number): Promise<boolean> {
     const link = this.#link
     if (!link) return true
-    const { life } = this.parts.patience
     const since = this.parts.timers.monotonic()
-    const silent = await link.control.call('config.get', { key: 'mtime' }, life).then(
+    const silent = await link.control.call('config.get', { key: 'mtime' }, within).then(
       () => false,
       (error: unknown) => error instanceof HermesFault && error.code === 'slow' && link.heard < since,
     )
-    if (this.#link === link) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${Math.round(life / 1000)} seconds` : null)
+    if (this.#link === link) this.#supervisor.degrade(silent ? `Hermes Agent has not answered for ${Math.round(within / 1000)} seconds` : null)
     return !silent
   }
 
   async #endIfIdle(): Promise<void> {
     const { timers, patience, facts } = this.parts
     const link = this.#link
-    const idle = (): boolean => this.#calls === 0 && this.#router.listeners === 0 && timers.monotonic() - this.#used >= patience.idle
+    const idle = (): boolean => this.#uses === 0 && this.#router.listeners === 0 && timers.monotonic() - this.#used >= patience.idle
     if (!link || !idle()) return
     // One that gives no answer after such a time keeps nothing that could be had.
     if ((await link.busy(patience.interrupt).catch(() => [])).length > 0) return
@@ -294,7 +294,7 @@ export class Program implements HermesProgram {
     const { timers, patience } = this.parts
     try {
       await this.#connect(running, patience.interrupt)
-      return !(await this.#link!.idle(timers.monotonic() + patience.interrupt, timers))
+      return !(await this.#link!.idle(patience.interrupt, timers))
     } catch {
       return false
     }

@@ -322,7 +322,7 @@ describe('Hermes as a program', { timeout: 60_000 }, () => {
 
   it.runIf(linux)('outlives us while a turn runs in it, and the next server takes it up', async () => {
     behave({ busy: ['live'], stubborn: true })
-    const first = program({ patience: { interrupt: 1_500 } })
+    const first = program()
     await first.ready()
     await first.end()
     const [pid] = starts()
@@ -339,10 +339,10 @@ describe('Hermes as a program', { timeout: 60_000 }, () => {
 
   it.runIf(linux)('that an earlier server left and nobody has used since ends with this one', async () => {
     behave({ busy: ['live'] })
-    const first = program({ patience: { interrupt: 1_500 } })
+    const first = program()
     await first.ready()
     await first.end()
-    const second = program({ patience: { interrupt: 1_500 } })
+    const second = program()
     await second.adopt()
     await second.call('session.interrupt', { session_id: 'live' })
     await second.end()

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Attachment } from '../../server/contract/attachments'
 import type { ApprovalRequest } from '../../server/contract/approvals'
 import type { Draft, Event, RowOpened } from '../../server/contract/events'
 import { posAfter } from '../../server/contract/ids'
@@ -141,7 +142,7 @@ class Machine {
       const item = b % 2 ? this.#queue.shift() : undefined
       if (item) this.#drafts.push({ type: 'queue.taken', item, turn: admitted.id })
       const source = item ? 'queue' : a % 5 ? 'person' : 'agent'
-      this.#drafts.push({ type: 'turn.admitted', turn: admitted.id, row: opening.row, n: opening.n, pos: opening.pos, text: TEXTS[a % TEXTS.length]!, source })
+      this.#drafts.push({ type: 'turn.admitted', turn: admitted.id, row: opening.row, n: opening.n, pos: opening.pos, text: TEXTS[a % TEXTS.length]!, source, ...filesOf(a) })
       this.#start(admitted, 'sent')
     }
   }
@@ -238,7 +239,7 @@ class Machine {
 
   #enqueue(text: string, by: 'person' | 'steer', before?: string, send?: boolean): string {
     const item = this.#mint('que')
-    this.#drafts.push({ type: 'queue.added', item, text, by, ...(before ? { before } : {}), ...(send ? { send: true as const } : {}) })
+    this.#drafts.push({ type: 'queue.added', item, text, by, ...(before ? { before } : {}), ...(send ? { send: true as const } : {}), ...filesOf(this.#queue.length + 1) })
     this.#place(item, before)
     return item
   }
@@ -249,7 +250,7 @@ class Machine {
     const other = queue[b % Math.max(1, queue.length)]
     if (!item || !other) return
     const text = TEXTS[b % TEXTS.length]!
-    if (b % 4 === 0) this.#drafts.push({ type: 'queue.changed', item, text })
+    if (b % 4 === 0) this.#drafts.push({ type: 'queue.changed', item, text, ...filesOf(a) })
     else if (b % 4 === 1) {
       const before = a % 3 ? other : undefined
       this.#drafts.push({ type: 'queue.moved', item, ...(before ? { before } : {}), ...(a % 5 ? {} : { send: true as const }) })
@@ -257,7 +258,7 @@ class Machine {
       queue.splice(queue.indexOf(item), 1)
       this.#place(item, before)
     } else if (b % 4 === 2 && item !== other) {
-      this.#drafts.push({ type: 'queue.combined', items: [item, other], text })
+      this.#drafts.push({ type: 'queue.combined', items: [item, other], text, ...filesOf(a) })
       queue.splice(queue.indexOf(other), 1)
     } else {
       this.#drafts.push({ type: 'queue.removed', items: [item] })
@@ -354,4 +355,10 @@ function historyOf(session: string, steps: Step[]): History {
   }
   machine.flush()
   return { session, appends: machine.appends }
+}
+
+/** Now and then a message has files, and now and then a change says that it has none. */
+function filesOf(n: number): { attachments?: Attachment[] } {
+  const file = (k: number): Attachment => ({ id: `att_${k}`, name: `n-${k}.png`, size: k, mime: 'image/png', digest: 'd'.repeat(64) })
+  return n % 4 === 1 ? { attachments: [file(n), file(n + 1)] } : n % 4 === 2 ? { attachments: [] } : {}
 }

@@ -28,11 +28,11 @@ function valueOf({ turns, rows }: ImportBatch): Transcript {
 
 const again = (messages: readonly OriginalMessage[]): OriginalMessage[] => toMessages(valueOf(batchOf(messages)))
 
-/** What messages say of a run, and not of what was said, does not come back; numbers are given anew, and a tool's time counts from its round. */
+/** Names of files bring no files. What messages say of a run, and not of what was said, does not come back; numbers are given anew, and a tool's time counts from its round. */
 function said(messages: readonly OriginalMessage[]): OriginalMessage[] {
   return messages.flatMap((message) => {
     if (message._error === true || message._source === 'clarify') return []
-    const { id: _, timestamp: _______, _turnUsage: __, _turnDuration: ___, _firstTokenMs: ____, _usedModel: _____, _partial: ______, ...rest } = message
+    const { id: _, timestamp: _______, _turnUsage: __, _turnDuration: ___, _firstTokenMs: ____, _usedModel: _____, _partial: ______, attachments: ________, ...rest } = message
     if (rest.role === 'assistant' && rest.content === '' && !rest.reasoning && !rest.tool_calls) return []
     return [rest as OriginalMessage]
   })

@@ -13,6 +13,13 @@ function roles(story: Story): unknown[] {
 }
 
 describe('the original’s messages', () => {
+  test('a message with files names them; one without has no such member', () => {
+    const story = new Story().ask('t1', 'x').settle()
+    const file = { id: 'att_1', name: 'a.png', size: 1, mime: 'image/png', digest: 'd' }
+    story.say({ type: 'turn.admitted', turn: 't2', row: 't2.ask', n: 90, pos: '2zz', text: '', source: 'person', attachments: [file, { ...file, id: 'att_2', name: 'b.txt' }] })
+    expect(toMessages(story.value).filter(({ role }) => role === 'user').map(({ attachments }) => attachments)).toEqual([undefined, ['a.png', 'b.txt']])
+  })
+
   test('a turn is its question and one assistant message for each round, each followed by the results of its tools', () => {
     const story = new Story().ask('t1', 'Look')
       .think('r1', 'hm').close('r1').answer('r2', 'I look.').close('r2').tool('r3', { args: { path: 'a' } }).tool('r4').close('r3', { tool: { result: 'A' } }).close('r4', { tool: { output: 'B' } })

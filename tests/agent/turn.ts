@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import type { Approval } from '../../server/contract/approvals'
-import { emptyTranscript, fold } from '../../server/contract/fold'
 import { Refusal } from '../../server/contract/problems'
 import type { Row, SteerRow, ToolRow } from '../../server/contract/rows'
 import type { Clarify } from '../../server/contract/questions'
 import type { Run, Transcript } from '../../server/contract/session'
 import type { Started, Steered } from '../../server/runs/port'
 import { checkInvariants } from '../support/invariants'
+import { replay } from '../support/replay'
 import type { Cue, Rig } from './rig'
 
 const WAIT_MS = 20_000
@@ -35,7 +35,7 @@ export class TurnUnderTest {
   steer = (text: string): Promise<Steered> => this.rig.runs.steer(this.rig.profile, { session: this.started.session, text })
 
   async transcript(): Promise<Transcript> {
-    return fold(emptyTranscript(), await this.rig.store.events(this.started.session, { afterSeq: 0, limit: 1_000_000 }))
+    return replay(this.rig.store, this.started.session)
   }
 
   /** Rows that the turn's agent made, in order. */
@@ -89,7 +89,7 @@ export class TurnUnderTest {
   }
 
   async until(condition: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + WAIT_MS
+    const end = Date.now() + (this.rig.patience ?? WAIT_MS)
     while (!(await condition())) {
       if (Date.now() > end) throw new Error('the condition did not come true in time')
       await new Promise((resolve) => setTimeout(resolve, 5))

@@ -3,15 +3,16 @@ import type { AgentFault, Capability } from '../../contract/agents'
 import type { ModelRef } from '../../contract/session'
 import type { ProfileContext } from '../../profiles/context'
 import type { Agent, AgentStatus, Probe, Timers } from '../port'
+import { historyOf } from './history'
 import { offersOf } from './models'
 import type { FoundHermes, HermesPrograms } from './programs'
 import { reattach } from './reattach'
 import { HermesSession } from './session'
 import type { HermesSessionParts } from './session'
 
-/** What Hermes can do through this adapter, by name (spec/agents.md §5). Images, files, branch, rewind and compress are the program's, and not driven from here yet. */
+/** What Hermes can do through this adapter, by name (spec/agents.md §5). Images, files, branch and compress are the program's, and not driven from here yet. */
 export const CAPABILITIES: Capability[] = [
-  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'models', 'effort', 'own_history', 'resume', 'usage', 'cost', 'titles',
+  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'models', 'effort', 'own_history', 'resume', 'rewind', 'usage', 'cost', 'titles',
   'sub_agents', 'background', 'workspace',
 ]
 
@@ -54,6 +55,7 @@ export function makeHermes(parts: HermesAgentParts): Agent {
       }
       return session
     },
+    history: historyOf((profile) => programs.of(profile)),
     reattach: (opening, binding, sink) => reattach({ ...partsOf(opening.profile), make }, opening, binding, sink),
     async models(profile) {
       const program = programs.of(profile)

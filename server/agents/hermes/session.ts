@@ -1,5 +1,6 @@
 import type { AgentEvent, AgentSession, Delivery, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
 import { Asked } from './asked'
+import { undoTo } from './history'
 import { openSession, resumeSession } from './opened'
 import type { Opened } from './opened'
 import { HermesFault } from './port'
@@ -142,6 +143,13 @@ export class HermesSession implements AgentSession {
   steer(steer: string, text: string): Promise<Delivery> {
     if (this.#live === null || !this.#current?.ours || !this.#current.begun || this.#current.over || this.#stopped) return Promise.resolve(notRunning)
     return this.words.put(this.#live, steer, text)
+  }
+
+  async rewind(row: string): Promise<void> {
+    if (this.#live === null) await this.open()
+    if (this.#live === null || this.#stored === undefined || this.#current) throw new HermesFault('lost', 'The chat is not free.')
+    await undoTo(this.p.program, this.#live, this.#stored, row)
+    this.#known = null
   }
 
   async stop(): Promise<void> {

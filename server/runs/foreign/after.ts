@@ -33,12 +33,13 @@ export async function afterTurn(p: Pick<ForeignParts, 'history' | 'profile' | 's
   return { foreign: newlyKnown(p, foreign, known, mine.map(({ id }, i) => [id, ours[i]!] as const)), ...(left ? {} : { mark }) }
 }
 
-/** One stored answer may stand in several rows; one that is in none of them, nor at the end of all, was told wrong. */
+/** One stored answer may stand in several rows; one that is not at the end of what they say was told wrong. */
 function correct(run: ForeignParts['run'], rows: readonly Row[], stored: string): void {
   const shown = run.journal.answer
   if (stored.trim() === '' || shown === undefined) return
   const all = plain(rows.map((row) => (row.kind === 'answer' && row.text !== shown ? row.text : '')).join(' ') + ' ' + shown)
-  if (all.endsWith(plain(stored))) return
+  // What a retry repeats is stored with it, and was shown once.
+  if (all.endsWith(plain(stored)) || plain(stored).endsWith(plain(shown))) return
   let keep = 0
   while (keep < shown.length && keep < stored.length && shown[keep] === stored[keep]) keep++
   void run.sink({ type: 'text.replace', from: keep, text: stored.slice(keep) })

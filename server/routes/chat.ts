@@ -12,7 +12,7 @@ export function chat({ store, runs, offers, attachments }: Pick<Parts, 'store' |
     async 'POST /api/chat/start'({ input, profile, header }) {
       if (input.profile != null && input.profile !== profile.name) throw new Refusal('bad_request', 'invalid profile')
       const attach = attaching(attachments, input)
-      if (input.retry === undefined ? blank(input.message) && !attach : input.message !== undefined) throw new Refusal('message_required', 'message is required')
+      if (input.retry === undefined ? blank(input.message) && !input.attachments?.length : input.message !== undefined) throw new Refusal('message_required', 'message is required')
       const idempotency = keyOf(input, header('idempotency-key'))
       const started = await runs.start(profile, {
         session: input.session_id,

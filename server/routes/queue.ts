@@ -25,8 +25,7 @@ export function queue({ runs, attachments }: Pick<Parts, 'runs' | 'attachments'>
       return { ...answerOf(added), item: added.item }
     },
     async 'POST /api/chat/queue/change'({ input, profile }) {
-      // An empty list takes the files away.
-      const attach = attaching(attachments, input) ?? (input.attachments ? () => Promise.resolve([]) : undefined)
+      const attach = attaching(attachments, input)
       return answerOf(await runs.changeQueued(profile, { session: input.session_id, item: input.item, text: input.message ?? '', ...(attach ? { attach } : {}) }))
     },
     async 'POST /api/chat/queue/move'({ input, profile }) {

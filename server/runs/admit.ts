@@ -42,7 +42,7 @@ export interface Admission {
   workspace: string
   /** The prompt; without one an earlier turn is tried again. */
   text?: string | undefined
-  /** Files that come with it; tried again, a turn has its own. */
+  /** Files that come with it; tried again, a turn has its own, and an edited message keeps its own unless others are named. */
   attachments?: readonly Attachment[] | undefined
   /** Where a file of the chat lies; absent where no message has any. */
   pathOf?: ((name: string) => string) | undefined
@@ -57,7 +57,7 @@ export interface Admission {
 }
 
 /** Rows from an edited message on, the turns that leave with them, how many of them the head counts, and whether none stands before them. `forget`: the agent's own session cannot be taken back to before them. */
-export interface Replaced { rows: string[]; turns: string[]; counted: number; all: boolean; forget: boolean }
+export interface Replaced { rows: string[]; turns: string[]; counted: number; all: boolean; forget: boolean; /** Its files: an edit that names none keeps them. */ attachments?: readonly Attachment[] }
 
 export interface Admitted {
   drafts: Draft[]
@@ -79,7 +79,7 @@ export function admit(ledger: Ledger, mint: Mint, a: Admission): Admitted {
   const drafts: Draft[] = []
   const first = a.tail.turns.size === 0
   const text = retried ? (a.tail.rows.get(retried.row)?.text ?? '') : wellFormed(a.text ?? '')
-  const files = (retried ? filesOf(a.tail, retried) : a.attachments) ?? []
+  const files = (retried ? filesOf(a.tail, retried) : (a.attachments ?? a.replaced?.attachments)) ?? []
   const begins = first || a.replaced?.all === true
   const title = begins && a.head.titleBy === 'provisional' ? provisionalTitle(text.trim() === '' ? files.map(({ name }) => name).join(', ') : text) : a.head.title
   const change: Draft & { type: 'session.changed' } = { type: 'session.changed' }

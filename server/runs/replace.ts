@@ -28,6 +28,7 @@ export async function replacedFrom(store: Store, head: SessionHead, from: string
   return {
     rows: leaving.map(({ id }) => id), turns: questions.map(({ turn }) => turn), counted: leaving.filter(({ kind }) => kind === 'user' || kind === 'answer').length,
     all: rows[0] === found && (await store.window(head.id, { limit: 1, before: found.pos }))?.rows.length === 0,
+    ...(found.attachments ? { attachments: found.attachments } : {}),
     forget: own && head.foreign !== undefined && head.foreignMark === undefined && !allKnown(questions, await store.foreign(head.id)),
   }
 }

@@ -242,6 +242,20 @@ describe('a message with files', () => {
     expect(rows.filter(({ kind }) => kind === 'answer').map(({ text }) => text).join()).toContain('a.png (image/png, 72 bytes), b.txt (text/plain, 5 bytes)')
     expect((await call(server, 'GET /api/session', { session_id: chat })).body.session.messages[0]).toMatchObject({ role: 'user', content: '[[say:ok]]', attachments: ['a.png', 'b.txt'] })
   })
+  it('that is edited keeps its files, unless the edit names others or none', async () => {
+    const chat = await newChat(server)
+    const [a, b] = [await uploaded(chat, 'a.txt', 'x'), await uploaded(chat, 'b.txt', 'y')]
+    const first = await call(server, 'POST /api/chat/start', { session_id: chat, message: '[[say:1]]', attachments: [{ id: a.id }] })
+    await settled(server, first.body.stream_id)
+    const question = async () => (await call(server, 'GET /api/session/changes', { session_id: chat })).body.rows.find((row) => row.kind === 'user')!
+    for (const [attachments, names] of [[undefined, ['a.txt']], [[{ id: b.id }], ['b.txt']], [[], undefined]] as const) {
+      const edited = await call(server, 'POST /api/chat/start', { session_id: chat, message: '[[say:2]]', replace_from: (await question()).id, ...(attachments ? { attachments: [...attachments] } : {}) })
+      expect(edited.status, JSON.stringify(edited.problem)).toBe(200)
+      await settled(server, edited.body.stream_id)
+      expect(await question()).toMatchObject({ text: '[[say:2]]' })
+      expect((await question() as { attachments?: { name: string }[] }).attachments?.map(({ name }) => name)).toEqual(names)
+    }
+  })
   it('may have no words, and is then called by its files', async () => {
     const chat = await newChat(server)
     const { id } = await uploaded(chat, 'a.txt', 'x')

@@ -6,7 +6,7 @@ import { Composer } from '../../../../src/composer/composer'
 import { makeDrafts } from '../../../../src/composer/drafts'
 import { filesDraft, type Given, type Tray } from '../../../../src/composer/tray-port'
 import type { Delivered, Way } from '../../../../src/composer/way'
-import { query } from '../../../support/tray-page'
+import { query } from './page'
 
 let dispose: () => void
 afterEach(() => {

@@ -5,7 +5,7 @@ import type { UploadedFile } from '../../../../server/contract/routes'
 import { ProblemError } from '../../../../src/backend/port'
 import type { UploadOptions } from '../../../../src/backend/upload'
 import { makeTray } from '../../../../src/composer/tray'
-import { pressed, query, queryAll } from '../../../support/tray-page'
+import { pressed, query, queryAll } from './page'
 
 interface Upload extends UploadOptions { session: string; file: File; done: (mime?: string) => void; fail: (error: unknown) => void }
 

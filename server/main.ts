@@ -46,12 +46,10 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   const found = makeModels({ kept: makeKept(folder), local: localCandidates(process.env.TALARIA_LOCAL_MODELS), now: Date.now })
   const models = options.demo ? withDemo(found) : found
   const table = systemProcesses()
-  const hermes = makeHermes({
-    timers, modelOf: defaultModel,
-    programs: makeHermesPrograms({
-      timers, facts: systemFacts(), folder: join(folder, 'hermes'), env: process.env, homedir: homedir(), managed: process.env.TALARIA_HERMES_LAYER !== 'off', report,
-    }),
+  const programs = makeHermesPrograms({
+    timers, facts: systemFacts(), folder: join(folder, 'hermes'), env: process.env, homedir: homedir(), managed: process.env.TALARIA_HERMES_LAYER !== 'off', report,
   })
+  const hermes = makeHermes({ timers, modelOf: defaultModel, report, programs })
   const agents: ComposeParts['agents'] = {
     hermes,
     embedded: makeEmbedded({
@@ -91,6 +89,8 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
     const { port } = await listen(options.addresses, options.port, () => composition.makeServer())
     const address = `http://${options.addresses.includes('::1') ? 'localhost' : options.addresses[0]}:${port}`
     console.log(`Talaria ${__VERSION__}: ${address}`)
+    // What an earlier server left of Hermes, and no turn was taken up in, must not stay for ever.
+    void profiles.names().then(async (names) => programs.adopt((await Promise.all(names.map(profiles.named))).filter((profile) => profile !== null))).catch(report)
     if (options.open) {
       const words = await openBrowser(address, process.platform)
       if (words !== null) console.error(words)

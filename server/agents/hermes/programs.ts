@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { makeCaller } from '../../models/http'
 import type { ProfileContext } from '../../profiles/context'
 import { parseConfig } from '../../profiles/config-file'
+import { rootOf } from '../../profiles/names'
 import { readProfileFile } from '../../profiles/read-file'
 import type { Timers } from '../port'
 import type { ProgramFacts } from '../supervise/facts'
@@ -76,7 +77,7 @@ export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
     // No id from elsewhere is a name of a folder (spec/agents.md §2).
     const own = join(folder, createHash('sha256').update(profile.scope).digest('hex').slice(0, 24))
     const ours = join(own, 'managed')
-    const root = profile.name !== 'default' && basename(dirname(profile.home)) === 'profiles' ? dirname(dirname(profile.home)) : profile.home
+    const root = profile.name === 'default' ? profile.home : rootOf(profile.home)
     const made = new Program({
       timers, facts, rest, folder: own, env, homedir, patience: { ...PATIENCE, ...parts.patience }, report,
       profile: { name: profile.name, home: profile.home, root, secrets: secretsOf(profile.env) },

@@ -69,6 +69,8 @@ export interface Rig {
   told(words: string, answer: string): boolean
   /** How many processes that the agent started are still alive. */
   leftovers(): Promise<number>
+  /** ms that something may take to come about; 20 s unless said. */
+  patience?: number
   close(): Promise<void>
 }
 

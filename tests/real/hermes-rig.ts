@@ -31,13 +31,13 @@ export async function hermesRig(options: RigOptions & { lines?: string[] } = {})
   const agent = makeHermes({ timers: systemTimers(), programs, modelOf: async () => null })
   const rig = agentRig(agent, 'hermes', { ...options, limits: { ladder: 8_000, ...options.limits, ...(options.limits?.silence === undefined ? {} : { silence: BUILD_MS }) }, folder, profile })
   return {
-    ...rig, server: model, program: programs.of(profile),
+    ...rig, patience: 60_000, server: model, program: programs.of(profile),
     message(cues) {
       const at = cues.findIndex(({ cue }) => cue === 'later')
       const later = at < 0 ? undefined : (cues[at] as Extract<Cue, { cue: 'later' }>).text
       const before: Cue[] = later === undefined ? cues : [{ cue: 'tools', calls: [{ tool: 'unknown', name: LATER }] }, ...cues.filter(({ cue }) => cue !== 'later')]
       const steps = stepsOf(before, (tool) => callOf(tool, rig.workspace))
-      if (!steps || cues.some((cue) => cue.cue === 'problem' && cue.kind === 'refused')) return null
+      if (!steps) return null
       const id = model.script(steps, later)
       // The number is known only now.
       for (const step of steps) if (step.do === 'say') for (const each of step.calls) if (each.args.background === true) each.args.command = `sleep 1; echo ${id.replace('script', 'later')}`

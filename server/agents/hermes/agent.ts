@@ -2,9 +2,12 @@ import { realpath } from 'node:fs/promises'
 import type { AgentFault, Capability } from '../../contract/agents'
 import type { ModelRef } from '../../contract/session'
 import type { ProfileContext } from '../../profiles/context'
-import type { Agent, AgentStatus, Probe, Timers } from '../port'
+import type { Agent, AgentHistory, AgentStatus, Probe, Timers } from '../port'
 import { historyOf } from './history'
+import { unlessLost } from './lost'
 import { offersOf } from './models'
+import { HermesFault } from './port'
+import type { HermesProgram } from './port'
 import type { FoundHermes, HermesPrograms } from './programs'
 import { reattach } from './reattach'
 import { HermesSession } from './session'
@@ -16,6 +19,9 @@ export const CAPABILITIES: Capability[] = [
   'sub_agents', 'background', 'workspace',
 ]
 
+/** ms in which a program answers something, unless it hangs. */
+const LIFE_MS = 3_000
+
 export const HERMES_NAME = 'Hermes Agent'
 
 export interface HermesAgentParts {
@@ -24,13 +30,24 @@ export interface HermesAgentParts {
   /** The model that the profile's configuration names; null where it names none. */
   modelOf(profile: ProfileContext): Promise<ModelRef | null>
   realpath?(path: string): Promise<string>
+  /** Takes what nobody else hears of. */
+  report?(error: unknown): void
 }
 
 /** Hermes Agent over its JSON-RPC backend: one program a profile, started at its first use. */
 export function makeHermes(parts: HermesAgentParts): Agent {
   const { timers, programs } = parts
   const open = new Set<HermesSession>()
-  const partsOf = (profile: ProfileContext): HermesSessionParts => ({ program: programs.of(profile), timers, realpath: parts.realpath ?? realpath, closed: () => undefined })
+  /** Programs that hang and are begun anew, once each: whoever needs one waits for that. */
+  const cures = new Map<HermesProgram, Promise<void>>()
+  const cure = (program: HermesProgram): void => {
+    if (cures.has(program)) return
+    const work = program.call('session.active_list', {}, { within: LIFE_MS }).then(() => undefined, async (error: unknown) => {
+      if (error instanceof HermesFault && error.code === 'slow') await program.restart()
+    })
+    cures.set(program, work.catch(parts.report ?? (() => undefined)).finally(() => cures.delete(program)))
+  }
+  const partsOf = (profile: ProfileContext): HermesSessionParts => ({ program: programs.of(profile), timers, realpath: parts.realpath ?? realpath, closed: () => undefined, deaf: () => cure(programs.of(profile)), cured: async () => await cures.get(programs.of(profile)) })
   const make: (...given: [...ConstructorParameters<typeof HermesSession>]) => HermesSession = (own, opening, sink) => {
     const session: HermesSession = new HermesSession({ ...own, closed: () => void open.delete(session) }, opening, sink)
     open.add(session)
@@ -55,7 +72,7 @@ export function makeHermes(parts: HermesAgentParts): Agent {
       }
       return session
     },
-    history: historyOf((profile) => programs.of(profile)),
+    history: patient(timers, historyOf((profile) => programs.of(profile))),
     reattach: (opening, binding, sink) => reattach({ ...partsOf(opening.profile), make }, opening, binding, sink),
     async models(profile) {
       const program = programs.of(profile)
@@ -77,6 +94,11 @@ export function makeHermes(parts: HermesAgentParts): Agent {
       await programs.end()
     },
   }
+}
+
+/** Looking at transcripts may be repeated; writing one may not. */
+function patient(timers: Timers, history: AgentHistory): AgentHistory {
+  return { ...history, mark: (...asked) => unlessLost(timers, () => history.mark(...asked)), read: (...asked) => unlessLost(timers, () => history.read(...asked)) }
 }
 
 function sameModel(a: ModelRef | null, b: ModelRef | null): boolean {

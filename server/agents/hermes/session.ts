@@ -3,6 +3,7 @@ import { Asked } from './asked'
 import { undoTo } from './history'
 import { openSession, resumeSession } from './opened'
 import type { Opened } from './opened'
+import { isLost, unlessLost } from './lost'
 import { HermesFault } from './port'
 import type { HermesProgram } from './port'
 import { wellFormedWords } from './prompt'
@@ -17,11 +18,14 @@ import { Words } from './words'
 /** ms after a turn's end that Hermes may still be busy with it before it is asked (trap 5), how often then, and how long in all. */
 const BUSY_MS = 2_000
 const BUSY_MOST = 30_000
-/** ms after an interrupt before it is asked whether anything runs at all (trap 3b), and how often; then the session is closed. */
+/** ms that an interrupt may take to be answered, that the turn has to end after it, and between two looks at whether anything runs at all (trap 3b); then the session is closed. */
+const INTERRUPT_MS = 4_000
+const STOP_MS = 5_000
 const STOP_LOOK = 1_000
-const STOP_MS = 6_000
 /** ms that a live session lasts after its last turn: each costs Hermes 52 MB (spec/agents.md §4). */
 const IDLE_MS = 10 * 60_000
+/** How often a live session is tried to be had. */
+const OPEN_TRIES = 3
 /** ms that the counters of a turn may take, and that a close may. */
 const COUNT_MS = 3_000
 const CLOSE_MS = 5_000
@@ -31,6 +35,10 @@ export interface HermesSessionParts {
   timers: Timers
   realpath(path: string): Promise<string>
   closed(): void
+  /** The program has not answered at all. */
+  deaf(): void
+  /** Resolves once a program that hung has been begun anew. */
+  cured(): Promise<void>
 }
 
 /** A turn that runs in Hermes, or was submitted and has not begun. */
@@ -86,8 +94,11 @@ export class HermesSession implements AgentSession {
 
   /** Makes the live session. Rejects with `HermesFault`. */
   async open(): Promise<void> {
-    await this.p.program.ready()
-    const opened = await openSession(this.p, { ...this.opening, ...(this.#stored === undefined ? {} : { foreign: this.#stored }) })
+    const opened = await unlessLost(this.p.timers, async () => {
+      await this.p.cured()
+      await this.p.program.ready()
+      return openSession(this.p, { ...this.opening, ...(this.#stored === undefined ? {} : { foreign: this.#stored }) })
+    }, () => !this.#closed && !this.#stopped)
     await this.attach(opened)
     if (opened.resumed === undefined) {
       this.#known = { counters: {}, rows: 0 }
@@ -113,12 +124,16 @@ export class HermesSession implements AgentSession {
     this.#stopped = false
     this.#cancelRest()
     try {
-      await this.#ready(input)
+      for (let tries = 0; this.#live === null || tries === 0; tries++) {
+        if (this.#stopped) return { outcome: 'cancelled' }
+        if (this.#closed || tries === OPEN_TRIES) throw new HermesFault('lost', this.#closed ? 'The chat was closed.' : 'Hermes Agent ended.')
+        await this.#ready(input)
+      }
     } catch (error) {
       this.#rest()
-      return this.#failed(error)
+      return this.#stopped ? { outcome: 'cancelled' } : this.#failed(error)
     }
-    if (this.#stopped || this.#closed || this.#live === null) return this.#stopped ? { outcome: 'cancelled' } : this.#failed(new HermesFault('lost', 'The chat was closed.'))
+    if (this.#stopped) return { outcome: 'cancelled' }
     return await new Promise((resolve) => {
       // Before it is sent: it often begins before the answer (trap 6).
       const mine = this.#make(true, (end) => resolve(end))
@@ -155,17 +170,28 @@ export class HermesSession implements AgentSession {
   async stop(): Promise<void> {
     this.#stopped = true
     const mine = this.#next ?? this.#current
-    const live = this.#live
-    if (!mine || live === null) return
-    await this.p.program.call('session.interrupt', { session_id: live }, { within: STOP_MS }).catch(() => undefined)
-    for (let waited = 0; this.#stands(mine) && waited < STOP_MS; waited += STOP_LOOK) {
+    if (!mine || this.#live === null) return
+    const heard = await this.#interrupt(this.#live)
+    for (let waited = 0; heard && this.#stands(mine) && waited < STOP_MS; waited += STOP_LOOK) {
       await this.#pause(STOP_LOOK)
       if (this.#stands(mine) && (await this.#state()) === 'idle') return this.#over(mine, { outcome: 'cancelled' })
     }
     if (!this.#stands(mine)) return
-    // It does not end: the session is given up, and the next turn opens the stored one again (the ladder of one run, spec/agents.md §4).
-    await this.#drop()
+    // It does not end: the live session is given up, and the next turn opens the stored one again (the ladder of one run, spec/agents.md §4).
+    await this.#drop(heard)
     this.#over(mine, { outcome: 'cancelled' })
+    // A program that answers nothing at all is begun anew, at once: the next turn waits for that.
+    if (!heard) this.p.deaf()
+  }
+
+  /** False when nothing answered: the program hangs. */
+  async #interrupt(live: string): Promise<boolean> {
+    try {
+      await this.p.program.call('session.interrupt', { session_id: live }, { within: INTERRUPT_MS })
+      return true
+    } catch (error) {
+      return !(error instanceof HermesFault && error.code === 'slow')
+    }
   }
 
   async close(): Promise<void> {
@@ -177,8 +203,8 @@ export class HermesSession implements AgentSession {
     const live = this.#live
     const running = this.#current ?? this.#next
     // A close alone does not stop what runs (trap 12).
-    if (live !== null && running) await this.p.program.call('session.interrupt', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
-    await this.#drop()
+    const heard = live === null || !running || (await this.#interrupt(live))
+    await this.#drop(heard)
     for (const each of [this.#current, this.#next]) if (each) this.#settle(each, { outcome: 'interrupted' })
     this.p.closed()
   }
@@ -232,16 +258,31 @@ export class HermesSession implements AgentSession {
     return id === undefined || (id === model.id && (provider === undefined || model.provider === 'auto' || provider === model.provider))
   }
 
-  async #submit(mine: Current, { text, retry }: TurnInput): Promise<void> {
+  async #submit(mine: Current, input: TurnInput, again = false): Promise<void> {
     try {
-      const before = retry ? await this.#attempted(text) : undefined
+      const before = input.retry ? await this.#attempted(input.text) : undefined
       if (this.#live === null || !this.#stands(mine)) return
       if (this.#stopped) return this.#over(mine, { outcome: 'cancelled' })
-      await this.p.program.call('prompt.submit', { session_id: this.#live, text: wellFormedWords(text), ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
+      await this.p.program.call('prompt.submit', { session_id: this.#live, text: wellFormedWords(input.text), ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
     } catch (error) {
       // What answers late or not at all may have begun: then its own end counts.
-      if (!mine.begun && this.#stands(mine)) this.#over(mine, this.#failed(error))
+      if (mine.begun || !this.#stands(mine)) return
+      if (again || !isLost(error) || !(await this.#submitAgain(mine, input))) this.#over(mine, this.#failed(error))
     }
+  }
+
+  /** The program died under a message. It is sent again where the store says that the first one did not have it; false: it had. */
+  async #submitAgain(mine: Current, input: TurnInput): Promise<boolean> {
+    this.#live = null
+    try {
+      await this.open()
+      const rows = (await this.#count())?.rows
+      if (!this.#stands(mine) || this.#stopped || rows === undefined || rows > (mine.before.rows ?? 0)) return false
+    } catch {
+      return false
+    }
+    await this.#submit(mine, input, true)
+    return true
   }
 
   /** The place of an earlier attempt among the user rows: what stands from there on is cut when it is tried again. Undefined: Hermes keeps none. */
@@ -390,7 +431,8 @@ export class HermesSession implements AgentSession {
     this.#unlisten()
     this.#live = null
     const gone = (words: string): TurnEnd => ({ outcome: 'interrupted', problem: { code: 'agent_died', words } })
-    if (!current) return
+    // One that was sent in that moment is looked after by its sender.
+    if (!current || (current.ours && !current.begun)) return
     if (loss === 'program' || stored === undefined) {
       for (const each of [this.#next, current]) if (each) this.#over(each, gone('Hermes Agent ended in the middle.'))
       return
@@ -410,11 +452,11 @@ export class HermesSession implements AgentSession {
   }
 
   /** Ends the live session; the stored one stays. */
-  async #drop(): Promise<void> {
+  async #drop(answers = true): Promise<void> {
     const live = this.#live
     this.#live = null
     this.#unlisten()
-    if (live !== null) await this.p.program.call('session.close', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
+    if (live !== null && answers) await this.p.program.call('session.close', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
   }
 
   #rest(): void {

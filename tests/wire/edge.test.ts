@@ -143,7 +143,7 @@ describe('a chat of another profile', () => {
     const amber = await foreign('amber')
     const others = [await foreign('ghost'), await foreign('')]
     const before = await server.store.head()
-    expect(guarded).toHaveLength(32)
+    expect(guarded).toHaveLength(33)
     for (const name of guarded) {
       const theirs = await call(server, name, body(name, amber) as never)
       expect({ name, status: theirs.status, problem: theirs.problem }).toEqual({

@@ -120,7 +120,7 @@ describe('who may act', () => {
 describe('a chat of another profile', () => {
   const body = (name: RouteName, ids: { session: string; run: string }): Record<string, unknown> => {
     const shape = (inputs[name] as { shape?: Record<string, unknown> }).shape ?? {}
-    return { ...('session_id' in shape ? { session_id: ids.session } : {}), ...('stream_id' in shape ? { stream_id: ids.run } : {}), title: 'x', message: 'x', choice: 'once', text: 'x', item: 'que_x', items: ['que_x'], enabled: true, response: 'x', secret_id: 'sec_x', value: 'x', seq: 1 }
+    return { ...('session_id' in shape ? { session_id: ids.session } : {}), ...('stream_id' in shape ? { stream_id: ids.run } : {}), title: 'x', message: 'x', choice: 'once', text: 'x', id: 'att_x', item: 'que_x', items: ['que_x'], enabled: true, response: 'x', secret_id: 'sec_x', value: 'x', seq: 1 }
   }
   const guarded = (Object.keys(routes) as RouteName[]).filter((name) => {
     const shape = (inputs[name] as { shape?: Record<string, unknown> }).shape ?? {}

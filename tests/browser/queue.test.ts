@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { DESKTOP, PHONE, until } from '../support/browser'
-import { asked, box, posted, prose, send, sessionOf, slowly, whole } from '../support/chat-page'
+import { asked, box, later, posted, prose, send, sessionOf, slowly, whole } from '../support/chat-page'
 import { useDevices } from '../support/devices'
 import { startProduct } from '../support/product'
 
@@ -11,17 +11,6 @@ const queue = (page: Page) => page.getByRole('region', { name: 'Waiting messages
 const waiting = async (page: Page) => (await queue(page).locator('.qt').allInnerTexts().catch(() => [])).map((text) => text.trim())
 const asks = async (session: string) =>
   (await asked<{ rows: { kind: string; text: string }[] }>(here.product.url, `/api/session/changes?session_id=${session}`)).rows.filter((row) => row.kind === 'user').map((row) => row.text)
-/** Sends while the chat works, in the given way. */
-async function later(page: Page, way: 'Add to queue' | 'Steer' | 'Stop and send', text: string): Promise<void> {
-  await box(page).fill(text)
-  const primary = page.getByRole('button', { name: way, exact: true })
-  if (!(await primary.isVisible())) {
-    await page.getByRole('button', { name: 'Other ways to send' }).click()
-    await page.getByRole('menuitem', { name: way }).or(page.getByRole('menuitemradio', { name: way })).click()
-    if ((await box(page).inputValue()) === '') return
-  }
-  await primary.click()
-}
 
 for (const [name, size] of [['phone', PHONE], ['desktop', DESKTOP]] as const)
   describe(`on a ${name}`, () => {

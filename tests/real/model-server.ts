@@ -17,7 +17,7 @@ export interface ModelServer {
 /** Starts one on a port of its own; `folder` keeps its log. */
 export async function startModel(folder: string, name = 'model'): Promise<ModelServer> {
   const log = join(folder, `${name}.jsonl`)
-  const child = spawn(process.execPath, [resolve('tests/real/model/fake-model.mjs'), '--port', '0', '--log', log], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH ?? '' } })
+  const child = spawn(process.execPath, [resolve('tests/real/model/fake-model.mjs'), '--port', '0', '--log', log, '--scripts', join(folder, 'scripts.json')], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH ?? '' } })
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   const port = await new Promise<number>((found, failed) => {
     child.stdout.once('data', (line: Buffer) => found((JSON.parse(String(line)) as { port: number }).port))

@@ -35,3 +35,15 @@ export async function posted(url: string, path: string, body: unknown): Promise<
   const answer = await fetch(`${url}${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
+
+/** Sends while the chat works, in the given way. */
+export async function later(page: Page, way: 'Add to queue' | 'Steer' | 'Stop and send', text: string): Promise<void> {
+  await box(page).fill(text)
+  const primary = page.getByRole('button', { name: way, exact: true })
+  if (!(await primary.isVisible())) {
+    await page.getByRole('button', { name: 'Other ways to send' }).click()
+    await page.getByRole('menuitem', { name: way }).or(page.getByRole('menuitemradio', { name: way })).click()
+    if ((await box(page).inputValue()) === '') return
+  }
+  await primary.click()
+}

@@ -17,12 +17,13 @@
 //   @@empty      no text at all, finish_reason stop         @@late MS TEXT  TEXT, after MS ms of silence
 //   @@mdlong N             N lines of text                  @@model      says the model name and the tools seen
 //   Inside a delegate_task goal write %% for @@ and ;; for &&&.
+// --scripts FILE: a JSON object of what a person may say, in plain words, to the directives that it stands for; read anew for each request.
 // A request with no tools (title, router, summary) gets a short fixed answer, unless FAKE_STRICT=1.
 import http from "node:http";
 import fs from "node:fs";
 const argv = process.argv.slice(2);
 const opt = (k, d) => { const i = argv.indexOf("--" + k); return i < 0 ? d : argv[i + 1]; };
-const PORT = Number(opt("port", "18080")), LOG = opt("log", "");
+const PORT = Number(opt("port", "18080")), LOG = opt("log", ""), SCRIPTS = opt("scripts", "");
 const sleep = ms => new Promise(r => setTimeout(r, ms));
 let n = 0;
 const log = o => { if (LOG) fs.appendFileSync(LOG, JSON.stringify(o) + "\n"); };
@@ -43,6 +44,7 @@ function parseStep(s) {
 function plan(msgs, hasTools) {
   // for a sub-agent's goal: %% stands for @@ and ;; for &&& (so that the parent's script can carry it)
   for (const m of msgs) if (m.role === "user" && !m.text.includes("@@") && m.text.includes("%%")) m.text = m.text.slice(m.text.indexOf("%%")).split("\n")[0].replaceAll("%%", "@@").replaceAll(";;", "&&&");
+  if (SCRIPTS && fs.existsSync(SCRIPTS)) for (const [said, does] of Object.entries(JSON.parse(fs.readFileSync(SCRIPTS, "utf8")))) for (const m of msgs) if (m.role === "user" && m.text.includes(said)) m.text = does;
   let at = -1;
   for (let i = msgs.length - 1; i >= 0; i--) if (msgs[i].role === "user" && msgs[i].text.includes("@@")) { at = i; break; }
   if (!hasTools && process.env.FAKE_STRICT !== "1") return { op: "aux" };

@@ -30,7 +30,7 @@ export class Wire {
   }
 
   get open(): boolean {
-    return this.#socket?.open === true
+    return !this.#ended && this.#socket?.open === true
   }
 
   get garbage(): number {
@@ -55,7 +55,7 @@ export class Wire {
   }
 
   call(method: string, params: object, within: number): Promise<unknown> {
-    return this.#socket ? this.#socket.call(method, params, within) : Promise.reject(new HermesFault('lost', 'The connection to Hermes is lost.'))
+    return this.#socket && !this.#ended ? this.#socket.call(method, params, within) : Promise.reject(new HermesFault('lost', 'The connection to Hermes is lost.'))
   }
 
   /** Stops reading, also from a socket that is made meanwhile. */

@@ -20,15 +20,23 @@ type Closed = Extract<AgentEvent, { type: 'tool.closed' }>
 export interface Head { verb: ToolVerb; target?: string; title?: string; args?: Args; locations?: ToolLocation[] }
 
 /** What a tool's row says at its start. Hermes gives the last part of the arguments only, as text; where that is no whole value its own label stands for them. */
-export function headOf({ name, context, args_text: written }: Start): Head {
+export function headOf({ name, context, args_text: written }: Start, cwd?: string): Head {
   const args = written === undefined ? undefined : objectIn(written)
-  return { ...described(name, args), ...(context ? { title: context } : {}), ...(args ? { args } : {}) }
+  const known = described(name, args, cwd)
+  return { ...known, ...(context ? labelled(known, context) : {}), ...(args ? { args } : {}) }
 }
 
-/** The same from the whole arguments, which come with the end. */
-export function described(name: string, args: Args | undefined): Pick<Head, 'verb' | 'target' | 'locations'> {
+/** Hermes' label begins with a verb of its own ("Reading build.sh"), and the row has one already. */
+function labelled({ verb, target }: Pick<Head, 'verb' | 'target'>, label: string): Pick<Head, 'title' | 'target'> {
+  if (verb === 'other') return { title: label }
+  return target === undefined ? { target: label.replace(/^[A-Z][a-z]+ing (?=.)/, '') } : {}
+}
+
+/** The same from the whole arguments, which come with the end. Paths within `cwd` are shown from there. */
+export function described(name: string, args: Args | undefined, cwd?: string): Pick<Head, 'verb' | 'target' | 'locations'> {
   const { verb, target } = KNOWN[name] ?? { verb: name.startsWith('browser_') ? ('web' as const) : ('other' as const) }
-  const words = wordsOf(target === undefined ? undefined : args?.[target])
+  const said = wordsOf(target === undefined ? undefined : args?.[target])
+  const words = target === 'path' && cwd !== undefined && said?.startsWith(`${cwd}/`) ? said.slice(cwd.length + 1) || said : said
   const path = typeof args?.path === 'string' && args.path !== '' ? args.path : undefined
   return { verb, ...(words ? { target: words } : {}), ...(path ? { locations: [{ path }] } : {}) }
 }

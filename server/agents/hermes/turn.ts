@@ -171,7 +171,7 @@ export class HermesTurn {
     const at = this.#named.indexOf(payload.name)
     if (at >= 0) this.#named.splice(at, 1)
     if (this.#tools.has(payload.tool_id)) return []
-    const head = headOf(payload)
+    const head = headOf(payload, this.#p.cwd)
     const call = this.#fresh(payload.tool_id)
     const command = typeof head.args?.command === 'string' ? head.args.command : undefined
     // A clarifying question has a row of its own that says everything about the call.
@@ -191,7 +191,7 @@ export class HermesTurn {
     if (payload.name === 'clarify') this.#again.clear()
     const withdrawn = asked.map((question): AgentEvent => ({ type: 'question.withdrawn', question, why: 'expired' }))
     if (!tool.shown) return [...before, ...withdrawn]
-    const changes: AgentEvent[] = payload.args ? [{ type: 'tool.changed', call: tool.call, change: { args: payload.args, ...(tool.changed ? targetOf(payload) : {}) } }] : []
+    const changes: AgentEvent[] = payload.args ? [{ type: 'tool.changed', call: tool.call, change: { args: payload.args, ...(tool.changed ? targetOf(payload, this.#p.cwd) : {}) } }] : []
     const end = { type: 'tool.closed' as const, call: tool.call, ...closingOf(payload) }
     const closed = tool.name === 'delegate_task' ? this.#delegated.ended(tool.call, payload, end) : end
     return [...before, ...withdrawn, ...changes, ...planOf(payload), ...(closed ? [closed] : [])]
@@ -239,8 +239,8 @@ export class HermesTurn {
   }
 }
 
-function targetOf(payload: Payload<'tool.complete'>): { target?: string } {
-  const { target } = described(payload.name, payload.args)
+function targetOf(payload: Payload<'tool.complete'>, cwd: string): { target?: string } {
+  const { target } = described(payload.name, payload.args, cwd)
   return target === undefined ? {} : { target }
 }
 

@@ -86,7 +86,7 @@ describe('a turn of Hermes', () => {
 
   it('shows arguments at a tool’s start and all of them at its end, its result, its output and its exit (recordings 02 and 03)', () => {
     const [write, patch] = of(play(turnsIn('02')[0]!), 'tool.started')
-    expect(write).toMatchObject({ call: 'call_38_0', name: 'write_file', verb: 'write', target: 'a.txt', title: 'Writing a.txt', args: { path: 'a.txt', content: 'one\ntwo\n' }, locations: [{ path: 'a.txt' }] })
+    expect(write).toMatchObject({ call: 'call_38_0', name: 'write_file', verb: 'write', target: 'a.txt', args: { path: 'a.txt', content: 'one\ntwo\n' }, locations: [{ path: 'a.txt' }] })
     expect(patch).toMatchObject({ name: 'patch', verb: 'change', target: 'a.txt' })
     const terse = play(turnsIn('03')[0]!)
     expect(of(terse, 'tool.started')[0]).not.toHaveProperty('args')

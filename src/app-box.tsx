@@ -9,12 +9,14 @@ import { onDemand } from './ui/on-demand'
 
 const Waiting = onDemand(() => import('./app-queue').then((module) => module.Waiting))
 
-type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'make' | 'onModel' | 'onManage' | 'onSent'
+type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'onModel' | 'onManage' | 'onSent'
 
 export interface BoxProps extends Pick<ComposerProps, Given> {
   parts: AppParts
   /** The open chat; null while it is an empty one. */
   facts: ChatFacts | null
+  /** Makes the chat that does not exist yet. */
+  make: () => Promise<string>
   /** Not while a sheet stands in its place; what waits is shown all the same. */
   shown: boolean
   /** How many questions are open in this chat. */
@@ -55,6 +57,7 @@ export function Box(props: BoxProps) {
   createEffect(() => {
     if (props.facts?.state() === 'ready' && props.facts.queue().items.length === 0) empty = props.facts
   })
+  const trayFor = async (make: () => Promise<string>) => (await import('./app-files')).trayOf(parts, notices.announce, make)
   const give = (session: string, text: string) => {
     if (session === props.facts?.chat.session && props.shown && box) box.give(text)
     else void parts.drafts.append(session, text)
@@ -90,8 +93,7 @@ export function Box(props: BoxProps) {
           skew={props.skew}
           drafts={parts.drafts}
           send={props.send}
-          tray={() => import('./app-files').then((module) => module.trayOf(parts, notices.announce))}
-          make={() => props.make!()}
+          tray={() => trayFor(props.make)}
           stop={props.stop}
           models={() => parts.backend.call('GET /api/models', {})}
           onModel={props.onModel}

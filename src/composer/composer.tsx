@@ -67,7 +67,7 @@ export function Composer(props: ComposerProps) {
 
   /** A build that is gone has no tray; the offer of the new one says why. */
   const withTray = (use: (tray: Tray) => void) => {
-    props.tray?.().then((loaded) => use(setTray(() => loaded)), () => undefined)
+    props.tray?.().then((loaded) => use(setTray(() => loaded))).catch(() => undefined)
   }
   const files = () => tray()?.any(props.chat) ?? false
   const stopping = () => props.run !== null && (props.run.stopping || stopAsked())
@@ -143,8 +143,7 @@ export function Composer(props: ComposerProps) {
   const deliver = async (chat: string, message: string, key: string, way: Way, given?: Given) => {
     const going = (next: Way) => props.drafts.going(chat, key, next)
     going(way)
-    // The same text with other files is another message; without a text its files are what it is known by.
-    const answer = await (given ? props.send(message, message === '' ? given.mark : `${key}.${given.mark}`, way, going, given) : props.send(message, key, way, going))
+    const answer = await props.send(message, given?.keyOf(message, key) ?? key, way, going, given)
     if (!answer.taken) props.drafts.going(chat, key, null)
     return answer
   }
@@ -311,8 +310,7 @@ export function Composer(props: ComposerProps) {
               onChange={() => {
                 const [chat, chosen] = [props.chat, [...(picker.files ?? [])]]
                 picker.value = ''
-                const make = props.make!
-                withTray((loaded) => loaded.add(chat, chosen, make))
+                withTray((loaded) => loaded.add(chat, chosen))
                 back()
               }}
             />

@@ -43,8 +43,6 @@ export interface ComposerProps {
   send: (text: string, key: string, way: Way, going: (way: Way) => void, given?: Given) => Promise<Delivered>
   /** Files of messages, loaded when there is one; absent where none are taken. */
   tray?: () => Promise<Tray>
-  /** Makes the chat that does not exist yet: its files need a place. */
-  make?: () => Promise<string>
   stop: () => Promise<void>
   models: () => Promise<ModelsAnswer>
   onModel: (model: ModelRef) => void

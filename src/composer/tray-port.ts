@@ -8,8 +8,8 @@ export interface Tray {
   held: (chat: string) => string | null
   /** What is sent with the message; null without files. */
   given: (chat: string) => Given | null
-  /** Files that a person chose. `make` makes the chat where it does not exist yet. */
-  add: (chat: string, files: Iterable<File>, make: () => Promise<string>) => void
+  /** Files that a person chose. */
+  add: (chat: string, files: Iterable<File>) => void
   /** What was kept of an earlier page. */
   restore: (chat: string, kept: string) => void
   /** The message was taken: its files leave, what was added meanwhile goes to the chat that it made. */
@@ -17,8 +17,11 @@ export interface Tray {
   View: Component<{ chat: string; online: boolean; onLeft: () => void }>
 }
 
-/** `session`: the chat on the server that holds them. `mark`: another one for other files. */
-export interface Given { session: string; ids: readonly string[]; mark: string }
+/**
+ * `session`: the chat on the server that holds them. `keyOf`: the key of a message with them: the same text with other files is another message, and one without a
+ * text is known by its files.
+ */
+export interface Given { session: string; ids: readonly string[]; keyOf: (message: string, key: string) => string }
 
 /** The name of the draft that keeps the files of a chat. */
 export function filesDraft(chat: string): string {

@@ -24,6 +24,8 @@ export interface TrayParts {
   /** Keeps what is on the server, for the next page; empty: nothing. */
   keep: (chat: string, value: string) => void
   announce: (words: string) => void
+  /** Makes the chat that does not exist yet: its files need a place. */
+  make: () => Promise<string>
 }
 
 type State = 'waits' | 'goes' | 'ready' | 'failed'
@@ -43,7 +45,6 @@ interface Item {
   /** It can be tried again; by itself once the server is back, when that was the reason. */
   again?: 'press' | 'online'
   file?: File
-  make?: () => Promise<string>
   preview?: string
   stop?: AbortController
 }
@@ -76,7 +77,7 @@ export function makeTray(parts: TrayParts): Tray {
     if (known !== undefined) return Promise.resolve(known)
     let made = making.get(item.chat)
     if (!made) {
-      made = (item.make ?? (() => Promise.resolve(item.chat)))()
+      made = item.chat === 'new' ? parts.make() : Promise.resolve(item.chat)
       making.set(item.chat, made)
       made.catch(() => making.delete(item.chat))
     }
@@ -132,14 +133,15 @@ export function makeTray(parts: TrayParts): Tray {
     given: (chat) => {
       const ready = of(chat).filter(({ state }) => state === 'ready')
       const ids = ready.flatMap(({ id }) => id ?? [])
-      return ids.length === 0 ? null : { session: ready[0]!.session!, ids, mark: `${ids[0]!}.${hash(ids.join(' ')).toString(36)}` }
+      const mark = `${ids[0]!}.${hash(ids.join(' ')).toString(36)}`
+      return ids.length === 0 ? null : { session: ready[0]!.session!, ids, keyOf: (message, key) => (message === '' ? mark : `${key}.${mark}`) }
     },
-    add(chat, files, make) {
+    add(chat, files) {
       const chosen = [...files]
       const room = ATTACHMENTS_LIMIT - of(chat).length
       const most = UPLOAD_CAP - FORM_BYTES
       const added = chosen.slice(0, Math.max(0, room)).map((file): Item => ({
-        n: ++last, chat, name: file.name, size: file.size, mime: file.type, state: 'waits', done: 0, file, ...(chat === 'new' ? { make } : {}),
+        n: ++last, chat, name: file.name, size: file.size, mime: file.type, state: 'waits', done: 0, file,
         ...(isRaster(file.type) ? { preview: URL.createObjectURL(file) } : {}),
       }))
       setItems((all) => [...all, ...added.map((item): Item => (item.size > most ? { ...item, state: 'failed', why: t('files.tooBig', { max: UPLOAD_CAP / 1024 / 1024 }) } : item))])

@@ -52,7 +52,6 @@ function show(kept = '') {
         loads++
         return Promise.resolve(tray)
       }}
-      make={() => Promise.resolve('ses_made')}
       stop={() => Promise.resolve()} models={() => new Promise(() => undefined)} onModel={() => undefined} onEffort={() => undefined} onManage={() => undefined} onSent={() => undefined}
       announce={(words) => told.push(words)} onFailedElsewhere={() => undefined}
     />
@@ -73,7 +72,7 @@ function show(kept = '') {
     go: () => query('.go'),
   }
 }
-const files = (...ids: string[]): Given => ({ session: 'ses_1', ids, mark: ids.join('+') })
+const files = (...ids: string[]): Given => ({ session: 'ses_1', ids, keyOf: (message, key) => (message === '' ? ids.join('+') : `${key}.${ids.join('+')}`) })
 
 describe('files in the message box', () => {
   test('a box without files loads nothing of them; chosen ones go to the tray', async () => {

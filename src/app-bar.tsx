@@ -1,6 +1,7 @@
 import { createEffect, createSignal, on, Show, type JSX } from 'solid-js'
 import { t } from '../i18n'
 import { RenameForm } from './sessions/rename'
+import { AgentLink, type AgentLine } from './shell/agent-line'
 import { Icon } from './ui/icon'
 import { IconButton } from './ui/icon-button'
 import { Menu } from './ui/late-menu'
@@ -15,6 +16,8 @@ export interface BarProps {
   back: boolean
   /** How many other chats need the person. */
   needs: number
+  /** Who answers here; null while nobody knows. */
+  agent: AgentLine | null
   /** Under the title on phones. */
   second: JSX.Element
   /** This chat allows everything without asking. */
@@ -75,6 +78,7 @@ export function ChatBar(props: BarProps) {
                   {props.workspace}
                 </span>
               </Show>
+              <Show when={!props.phone && props.agent}>{(line) => <AgentLink line={line()} />}</Show>
             </div>
             <Show when={props.phone}>{props.second}</Show>
           </div>

@@ -1,3 +1,4 @@
+import type { AgentKind } from '../server/contract/session'
 import { createEffect, createSignal, Show } from 'solid-js'
 import { KEYS, quickGet, quickSet, type AppParts } from './app-parts'
 import { Composer } from './composer/composer'
@@ -9,7 +10,7 @@ import { onDemand } from './ui/on-demand'
 
 const Waiting = onDemand(() => import('./app-queue').then((module) => module.Waiting))
 
-type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'onModel' | 'onManage' | 'onSent'
+type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'effort' | 'onEffort' | 'onModel' | 'onManage' | 'onSent'
 
 export interface BoxProps extends Pick<ComposerProps, Given> {
   parts: AppParts
@@ -17,6 +18,8 @@ export interface BoxProps extends Pick<ComposerProps, Given> {
   facts: ChatFacts | null
   /** Makes the chat that does not exist yet. */
   make: () => Promise<string>
+  /** The kind of agent that the chat is bound to: its models are offered. */
+  agent: AgentKind | undefined
   /** Not while a sheet stands in its place; what waits is shown all the same. */
   shown: boolean
   /** How many questions are open in this chat. */
@@ -50,7 +53,7 @@ export function Box(props: BoxProps) {
     if (asked || !run() || !props.online) return
     asked = true
     parts.backend.call('GET /health', {}).then(
-      ({ agents }) => setDeaf(agents.filter((agent) => agent.state === 'ready' && !agent.capabilities.includes('steer')).map((agent) => agent.kind)),
+      ({ agents }) => setDeaf(agents.filter((agent) => agent.capabilities.length > 0 && !agent.capabilities.includes('steer')).map((agent) => agent.kind)),
       () => (asked = false),
     )
   })
@@ -77,6 +80,7 @@ export function Box(props: BoxProps) {
           placeholder={props.placeholder}
           workspace={props.workspace}
           model={props.model}
+          effort={props.effort}
           scripted={props.scripted}
           run={boxRun()}
           locked={props.locked}
@@ -95,8 +99,9 @@ export function Box(props: BoxProps) {
           send={props.send}
           tray={() => trayFor(props.make)}
           stop={props.stop}
-          models={() => parts.backend.call('GET /api/models', {})}
+          models={() => parts.backend.call('GET /api/models', props.agent ? { agent: props.agent } : {})}
           onModel={props.onModel}
+          onEffort={props.onEffort}
           onManage={props.onManage}
           onSent={props.onSent}
           announce={notices.announce}

@@ -11,6 +11,8 @@ import { makeOrders } from './app-orders'
 import type { AppParts } from './app-parts'
 import type { ComposerHandle } from './composer/port'
 import { aboutModel } from './shell/about-model'
+import type { AgentLine } from './shell/agent-line'
+import { ownModel } from './shell/own-model'
 import { Banner } from './shell/banner'
 import type { BannerState } from './shell/banner-state'
 import { Hollow } from './shell/hollow'
@@ -24,6 +26,7 @@ import { useNotices } from './ui/notices'
 import { onDemand } from './ui/on-demand'
 
 const Asking = onDemand(() => import('./app-questions').then((module) => module.Asking))
+const AgentHere = onDemand(() => import('./app-agent').then((module) => module.AgentHere))
 const AllowAll = onDemand(() => import('./approvals/allow-all').then((module) => module.AllowAll))
 
 export interface ChatPaneProps {
@@ -63,6 +66,8 @@ export interface ChatHandle {
 export function ChatPane(props: ChatPaneProps) {
   const notices = useNotices()
   const [picked, setPicked] = createSignal<ModelRef | null>(null)
+  const [pickedEffort, setPickedEffort] = createSignal<string | null>(null)
+  const [line, setLine] = createSignal<AgentLine | null>(null)
   const [asked, setAsked] = createSignal<Asked | null>(null)
   let box: ComposerHandle | undefined
   let view: TranscriptHandle | undefined
@@ -76,8 +81,14 @@ export function ChatPane(props: ChatPaneProps) {
   }
   /** A chat that does not exist yet will work in the server's own folder. */
   const workspace = () => head()?.workspace ?? props.entry?.workspace ?? (session() ? null : (props.status?.default_workspace ?? null))
-  const model = (): ModelRef | null => (session() ? (head()?.model ?? props.facts?.run()?.model ?? props.entry?.model ?? null) : picked()) ?? props.status?.default ?? null
+  const model = (): ModelRef | null => (session() ? (head()?.model ?? props.facts?.run()?.model ?? props.entry?.model ?? null) : picked()) ?? ownModel(props.status, agent())
+  /** The agent that this chat is bound to. */
+  const agent = () => head()?.agent ?? props.entry?.agent ?? null
   const scripted = () => (head()?.agent ? head()!.agent!.kind === 'scripted' : model()?.provider === 'scripted')
+  const placeholder = () => {
+    if (scripted()) return t('composer.placeholder', { agent: t('composer.scripted') })
+    return (agent() ?? props.status?.agent)?.kind === 'hermes' ? t('composer.placeholder', { agent: 'Hermes' }) : t('composer.placeholder.plain')
+  }
   const empty = () => !session() || (state() === 'ready' && props.facts!.empty())
   const readable = () => state() === 'ready' || state() === 'loading'
   // A question is never shown from a copy alone; one that was live stays in sight, without its answers, while the connection is gone.
@@ -95,13 +106,15 @@ export function ChatPane(props: ChatPaneProps) {
   const asking = createMemo<ChatFacts | null>((before) => (props.facts && (before === props.facts || waiting() === session() || asks().length > 0) ? props.facts : null), null)
 
   createEffect(on(session, () => setAsked(null), { defer: true }))
-  const { send, stop, make, chooseModel } = makeOrders({
+  const { send, stop, make, chooseModel, chooseEffort } = makeOrders({
     backend: () => props.parts.backend,
     notices,
     session,
     live,
     picked,
     setPicked,
+    pickedEffort,
+    setPickedEffort,
     onStarted: (id) => props.onStarted(id),
   })
   const allowAll = async (enabled: boolean) => {
@@ -136,7 +149,8 @@ export function ChatPane(props: ChatPaneProps) {
         phone={props.phone}
         back={props.back}
         needs={props.needs}
-        second={<SecondLine run={live()} waits={asks().length > 0} asked={asked()} skew={props.skew} />}
+        agent={line()}
+        second={<SecondLine agent={line()} run={live()} waits={asks().length > 0} asked={asked()} skew={props.skew} />}
         allows={head()?.approvals === 'all'}
         online={props.online}
         onAllowAll={() => setAllowing(true)}
@@ -144,6 +158,9 @@ export function ChatPane(props: ChatPaneProps) {
         onRename={props.onRename}
         onDelete={props.onDelete}
       />
+      <Show when={props.status && state() !== 'absent'}>
+        <AgentHere parts={props.parts} agent={agent()} live={live() !== null} online={props.online} tell={setLine} />
+      </Show>
       <Show when={allowing()}>
         <AllowAll allow={() => allowAll(true)} onClose={() => setAllowing(false)} />
       </Show>
@@ -197,7 +214,7 @@ export function ChatPane(props: ChatPaneProps) {
                   await props.parts.backend.call('POST /api/chat/start', { session_id: chat.session, message: text, key: props.parts.mintKey() })
                 },
                 chooseModel: () => box?.openModels(),
-                openSettings: () => props.go('/settings/connection'),
+                openSettings: (about) => props.go(about === 'agent' ? '/settings/agent' : '/settings/connection'),
                 newChat: () => props.go('/new'),
                 putBack: (text) => rescue(chat.session, text),
                 takeBack: (text) => withdraw(chat.session, text),
@@ -234,9 +251,11 @@ export function ChatPane(props: ChatPaneProps) {
             facts={props.facts}
             questions={asks().length}
             locked={!folded() && asks().some((one) => one.kind === 'clarify')}
-            placeholder={scripted() ? t('composer.placeholder', { agent: t('composer.scripted') }) : t('composer.placeholder.plain')}
+            placeholder={placeholder()}
             workspace={workspace()}
             model={model()}
+            effort={session() ? (head()?.effort ?? null) : pickedEffort()}
+            agent={agent()?.kind}
             scripted={scripted()}
             online={props.online}
             ready={session() ? model() !== null || props.ready : props.ready}
@@ -247,7 +266,8 @@ export function ChatPane(props: ChatPaneProps) {
             make={() => make(props.parts.mintKey())}
             stop={stop}
             onModel={(chosen) => void chooseModel(chosen)}
-            onManage={() => props.go('/settings/connection')}
+            onEffort={(effort) => void chooseEffort(effort)}
+            onManage={(of) => props.go(of === 'agent' ? '/settings/agent' : '/settings/connection')}
             onSent={() => view?.toEnd()}
             onWriting={(now) => {
               setWriting(now)

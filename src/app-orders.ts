@@ -2,6 +2,7 @@ import type { Accessor } from 'solid-js'
 import { t } from '../i18n'
 import type { Given } from './composer/tray-port'
 import type { Delivered, Way } from './composer/way'
+import type { InputOf } from '../server/contract/routes'
 import type { ModelRef, Run } from '../server/contract/session'
 import { ProblemError, type Backend } from './backend/port'
 import { reasonOf } from './shell/reason'
@@ -17,6 +18,9 @@ export interface OrdersParts {
   /** The model that a new chat begins with; null leaves it to the server. */
   picked: Accessor<ModelRef | null>
   setPicked: (model: ModelRef | null) => void
+  /** The same for how hard it is to think. */
+  pickedEffort: Accessor<string | null>
+  setPickedEffort: (effort: string | null) => void
   onStarted: (session: string) => void
 }
 
@@ -45,14 +49,15 @@ export function makeOrders(parts: OrdersParts) {
     if (open) return { taken: true }
     made = null
     parts.setPicked(null)
+    parts.setPickedEffort(null)
     parts.onStarted(id)
     return { taken: true, chat: id }
   }
 
-  /** A chat with what was picked for it; the same key makes it once. */
+  /** A chat with the model and the effort that were picked; the same key makes it once. */
   const make = async (key: string): Promise<string> => {
-    const chosen = parts.picked()
-    const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}) })
+    const [chosen, effort] = [parts.picked(), parts.pickedEffort()]
+    const answer = await backend().call('POST /api/session/new', { key, ...(chosen ? { model: chosen.id, model_provider: chosen.provider } : {}), ...(effort === null ? {} : { effort }) })
     return answer.session.session_id
   }
 
@@ -74,15 +79,28 @@ export function makeOrders(parts: OrdersParts) {
     const id = session()
     if (!id) {
       parts.setPicked(chosen)
+      // Which efforts this one takes is not known here.
+      parts.setPickedEffort(null)
       return
     }
+    await update({ session_id: id, model: chosen.id, model_provider: chosen.provider })
+  }
+
+  /** How hard it thinks from the next message on; null: the agent's own measure. Never rejects. */
+  const chooseEffort = async (effort: string | null): Promise<void> => {
+    const id = session()
+    if (id) await update({ session_id: id, effort })
+    else parts.setPickedEffort(effort)
+  }
+
+  const update = async (change: InputOf<'POST /api/session/update'>): Promise<void> => {
     try {
-      await backend().call('POST /api/session/update', { session_id: id, model: chosen.id, model_provider: chosen.provider })
+      await backend().call('POST /api/session/update', change)
       if (live()) notices.toast({ kind: 'plain', text: t('composer.model.kept') })
     } catch (error) {
       notices.toast({ kind: 'bad', text: t('composer.model.notChanged', { reason: reasonOf(error) }) })
     }
   }
 
-  return { send, stop, make, chooseModel }
+  return { send, stop, make, chooseModel, chooseEffort }
 }

@@ -6,6 +6,7 @@ import { Icon } from './ui/icon'
 export function SettingsLinks(props: { page: string; icons?: boolean }) {
   const pages = [
     { page: 'connection', icon: 'cpu' as const, name: () => t('set.connection') },
+    { page: 'agent', icon: 'bot' as const, name: () => t('set.agent') },
     { page: 'appearance', icon: 'palette' as const, name: () => t('set.look') },
   ]
   return (

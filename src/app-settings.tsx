@@ -2,6 +2,7 @@ import { createEffect, createResource, createSignal, Match, on, Show, Suspense, 
 import { t } from '../i18n/settings'
 import type { ModelsStatus } from '../server/contract/models'
 import type { ModelRef } from '../server/contract/session'
+import { AgentSettings } from './app-agents'
 import type { AppParts } from './app-parts'
 import { SettingsLinks } from './app-settings-links'
 import { ConnectForm } from './connect/form'
@@ -13,13 +14,14 @@ import { ModelsPage } from './settings/models'
 import './styles/connect.css'
 import './styles/settings.css'
 import { Banner } from './shell/banner'
+import type { SettingsPage } from './shell/place'
 import type { BannerState } from './shell/banner-state'
 import { Icon } from './ui/icon'
 import { useNotices } from './ui/notices'
 
 export interface SettingsPaneProps {
   parts: AppParts
-  page: 'connection' | 'appearance'
+  page: SettingsPage
   status: ModelsStatus | undefined
   refresh: () => Promise<void>
   actions: ConnectActions
@@ -32,10 +34,10 @@ export interface SettingsPaneProps {
   tabs: boolean
 }
 
-/** The settings that exist: models, and the look of this device. */
+/** The settings that exist: models, agents, and the look of this device. */
 export default function SettingsPane(props: SettingsPaneProps) {
   const notices = useNotices()
-  const [models, { refetch }] = createResource(() => props.parts.backend.call('GET /api/models', {}).catch(() => undefined))
+  const [models, { refetch }] = createResource(() => props.parts.backend.call('GET /api/models', { agent: 'embedded' }).catch(() => undefined))
   const [health] = createResource(() => props.parts.backend.call('GET /health', {}).catch(() => undefined))
   const [used] = createResource(() => props.parts.device.used())
   const [saved, setSaved] = createSignal(false)
@@ -59,7 +61,7 @@ export default function SettingsPane(props: SettingsPaneProps) {
     const keeping = props.parts.sync.keeping()
     return keeping === 'ok' ? props.parts.device.offline() : keeping
   }
-  const name = () => (props.page === 'connection' ? t('set.connection') : t('set.look'))
+  const name = () => t(({ connection: 'set.connection', agent: 'set.agent', appearance: 'set.look' } as const)[props.page])
   return (
     <>
       <header class="bar">
@@ -106,6 +108,9 @@ export default function SettingsPane(props: SettingsPaneProps) {
                   host={props.parts.host}
                 />
               </Suspense>
+            </Match>
+            <Match when={props.page === 'agent'}>
+              <AgentSettings parts={props.parts} online={props.online} refresh={props.refresh} />
             </Match>
             <Match when={props.status} keyed>
               {(status) => (

@@ -5,6 +5,7 @@ import { SessionList, type ListProps } from './sessions/list'
 import { Banner } from './shell/banner'
 import type { BannerState } from './shell/banner-state'
 import { ConnectionMark } from './shell/connection'
+import type { SettingsPage } from './shell/place'
 import { Sections } from './shell/sections'
 import type { Connection } from './sync/port'
 import { Icon, Wing } from './ui/icon'
@@ -20,7 +21,7 @@ export interface SideProps extends ListProps {
   main: boolean
   rail: boolean
   /** The page of settings that is open, `list` on a phone's list of them, null among chats. */
-  settings: 'connection' | 'appearance' | 'list' | null
+  settings: SettingsPage | 'list' | null
   needs: number
   onRetry: () => void
   onFold: () => void

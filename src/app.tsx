@@ -16,7 +16,7 @@ import { createHands } from './shell/hands'
 import { Hollow } from './shell/hollow'
 import { listenForKeys } from './shell/keys'
 import { createOffer } from './shell/offer'
-import { createPlace } from './shell/place'
+import { createPlace, type SettingsPage } from './shell/place'
 import { createRouter } from './shell/route'
 import { Skip } from './shell/skip'
 import { createSlide } from './shell/slide'
@@ -242,10 +242,11 @@ export function App(props: { parts: AppParts }) {
                           </a>
                         </Hollow>
                       </Match>
-                      <Match when={settings() === 'connection' || settings() === 'appearance'}>
+                      <Match when={settings() !== 'list' && settings()}>
+                        {(page) => (
                         <SettingsPane
                           parts={parts}
-                          page={settings() as 'connection' | 'appearance'}
+                          page={page() as SettingsPage}
                           status={status()}
                           refresh={refresh}
                           actions={actions}
@@ -257,6 +258,7 @@ export function App(props: { parts: AppParts }) {
                           moved={router.moved()}
                           tabs={rail()}
                         />
+                        )}
                       </Match>
                     </Switch>
                   </ErrorBoundary>

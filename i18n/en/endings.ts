@@ -19,6 +19,7 @@ export default {
   'over.offline': 'This works again once the server is back',
   'over.model': 'Choose another model',
   'over.settings': 'Open the settings',
+  'over.agent': 'Look at the agent',
   'over.connect': 'Connect a model',
   'over.newChat': 'Go on in a new chat',
   'over.copy': 'Copy the error',
@@ -38,6 +39,11 @@ export default {
   'word.isBack': 'In the message box',
   'word.said': 'Said while the agent worked: {text}',
   'word.returned': 'Your word did not reach the agent',
+
+  'sent.agents': { one: '{n} sub-agent', other: '{n} sub-agents' },
+  'sent.steps': { one: '{n} step of a sub-agent', other: '{n} steps of a sub-agent' },
+  'sent.working': { one: '{n} working', other: '{n} working' },
+  'sent.done': 'done',
 
   'plan.state.pending': 'to do',
   'plan.state.active': 'under way',

@@ -7,6 +7,7 @@ import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { now } from '../ui/now'
 import { onDemand } from '../ui/on-demand'
+import { effortName } from './effort'
 import { sends } from './enter'
 import type { ComposerProps } from './port'
 import { busyWay, otherWays, primaryOf } from './primary'
@@ -339,10 +340,11 @@ export function Composer(props: ComposerProps) {
             class="chip model"
             aria-haspopup="dialog"
             aria-expanded={models()}
-            aria-label={props.model ? t('composer.model.name', { model: props.model.id }) : t('composer.model.none')}
+            aria-label={[props.model ? t('composer.model.name', { model: props.model.id }) : t('composer.model.none'), ...(props.effort ? [t('composer.effort.name', { effort: effortName(props.effort) })] : [])].join('. ')}
             onClick={() => setModels(!models())}
           >
             <span>{props.scripted ? t('composer.model.tag') : (props.model?.id.split('/').at(-1) ?? t('composer.model.none'))}</span>
+            <Show when={props.effort}>{(effort) => <span class="m3">{effortName(effort())}</span>}</Show>
             <Icon name="chevron-down" size="s" />
           </button>
           <Show when={props.run && props.online && (text().trim() !== '' || files())}>
@@ -379,7 +381,9 @@ export function Composer(props: ComposerProps) {
           current={props.model}
           load={() => props.models()}
           onChoose={(model) => props.onModel(model)}
-          onManage={() => props.onManage()}
+          effort={props.effort}
+          onEffort={(effort) => props.onEffort(effort)}
+          onManage={(of) => props.onManage(of)}
           onClose={() => setModels(false)}
         />
       </Show>

@@ -1,23 +1,27 @@
 import { createMemo, createResource, createSignal, createUniqueId, For, Show } from 'solid-js'
 import { t } from '../../i18n'
 import type { ModelsAnswer } from '../../server/contract/models'
-import type { ModelRef } from '../../server/contract/session'
+import type { AgentKind, ModelRef } from '../../server/contract/session'
 import { Busy } from '../ui/busy'
+import { Choice } from '../ui/choice'
 import { Icon } from '../ui/icon'
 import { Popover } from '../ui/popover'
 import { reasonOf } from '../shell/reason'
+import { effortName } from './effort'
 
 export interface PickerProps {
   anchor: HTMLElement
   current: ModelRef | null
   load: () => Promise<ModelsAnswer>
   onChoose: (model: ModelRef) => void
-  /** *Connect another model*. */
-  onManage: () => void
+  effort: string | null
+  onEffort: (effort: string | null) => void
+  /** *Connect another model*, or what there is to know of the agent whose models these are. */
+  onManage: (of: 'connections' | 'agent') => void
   onClose: () => void
 }
 
-interface Offer { ref: ModelRef; label: string; under: string; scripted: boolean }
+interface Offer { ref: ModelRef; label: string; under: string; scripted: boolean; efforts: readonly string[] }
 
 /** Models to choose from: a field that filters, then a list by connection. Combobox and listbox; arrows move, Enter takes. */
 export function ModelPicker(props: PickerProps) {
@@ -36,6 +40,7 @@ export function ModelPicker(props: PickerProps) {
         label: model.label || model.id,
         under: group.provider,
         scripted: group.source === 'scripted',
+        efforts: model.efforts ?? [],
       })),
     )
   })
@@ -44,6 +49,9 @@ export function ModelPicker(props: PickerProps) {
     return offers().filter((offer) => words.every((word) => `${offer.label} ${offer.ref.id} ${offer.under}`.toLocaleLowerCase().includes(word)))
   })
   const isCurrent = (offer: Offer) => offer.ref.id === props.current?.id && offer.ref.provider === props.current.provider
+  /** What the model of this chat can be told; nothing where it cannot. */
+  const efforts = createMemo(() => offers().find(isCurrent)?.efforts ?? [])
+  const own = () => answer.state === 'ready' && !isOurs(answer().agent?.kind)
   const move = (to: number) => {
     const count = shown().length
     if (!count) return
@@ -65,6 +73,8 @@ export function ModelPicker(props: PickerProps) {
       onOpen={() => field.focus()}
       onClose={() => props.onClose()}
       onKey={(key) => {
+        // The effort is chosen by arrows of its own.
+        if (key.target !== field && key.target instanceof HTMLInputElement) return
         if (key.key === 'ArrowDown') move(at() + 1)
         else if (key.key === 'ArrowUp') move(at() < 0 ? -1 : at() - 1)
         else if (key.key === 'Enter' && key.target === field) take(shown()[Math.max(0, at())])
@@ -129,7 +139,21 @@ export function ModelPicker(props: PickerProps) {
         <p class="none">{t('composer.model.failed', { reason: reasonOf(answer.error) })}</p>
       </Show>
       <Show when={answer.state === 'ready' && shown().length === 0}>
-        <p class="none">{offers().length ? t('composer.model.noHits') : t('composer.model.empty')}</p>
+        <p class="none">{offers().length ? t('composer.model.noHits') : t(answer.state === 'ready' && answer().agent?.unlisted ? 'composer.model.unlisted' : 'composer.model.empty')}</p>
+      </Show>
+      <Show when={efforts().length > 0}>
+        <div class="foot effort">
+          <span class="meta" id={`${id}-e`}>
+            {t('composer.effort')}
+          </span>
+          <Choice
+            class="seg"
+            labelledby={`${id}-e`}
+            value={props.effort ?? ''}
+            options={['', ...efforts()].map((value) => ({ value, shown: value === '' ? t('composer.effort.own') : effortName(value) }))}
+            onChange={(value) => props.onEffort(value === '' ? null : value)}
+          />
+        </div>
       </Show>
       <div class="foot">
         <button
@@ -137,13 +161,18 @@ export function ModelPicker(props: PickerProps) {
           class="mi"
           onClick={() => {
             props.onClose()
-            props.onManage()
+            props.onManage(own() ? 'agent' : 'connections')
           }}
         >
-          <Icon name="plus" size="s" />
-          <span class="grow">{t('composer.model.manage')}</span>
+          <Icon name={own() ? 'bot' : 'plus'} size="s" />
+          <span class="grow">{t(own() ? 'composer.model.agent' : 'composer.model.manage')}</span>
         </button>
       </div>
     </Popover>
   )
+}
+
+/** Models of the built-in agent and of the script are our own connections. */
+function isOurs(kind: AgentKind | undefined): boolean {
+  return kind === undefined || kind === 'embedded' || kind === 'scripted'
 }

@@ -22,6 +22,8 @@ export interface ComposerProps {
   placeholder: string
   workspace: string | null
   model: ModelRef | null
+  /** How hard it is to think; null: the agent's own measure. */
+  effort: string | null
   scripted: boolean
   /** The live run of this chat; `waits`: for the person. */
   run: { stopping: boolean; since: number; waits?: boolean } | null
@@ -46,7 +48,9 @@ export interface ComposerProps {
   stop: () => Promise<void>
   models: () => Promise<ModelsAnswer>
   onModel: (model: ModelRef) => void
-  onManage: () => void
+  onEffort: (effort: string | null) => void
+  /** Where the models come from: our connections, or the agent's own list. */
+  onManage: (of: 'connections' | 'agent') => void
   onSent: () => void
   announce: (text: string) => void
   /** A message was refused after its chat was left; its text is that chat's draft again. */

@@ -8,8 +8,8 @@ export interface HomeProps {
   workspace: string | null
   /** A chat that broke off or was stopped, to go on with. */
   unfinished: ListEntry | null
-  /** Where the model of new chats comes from, told once and plainly. */
-  about: { kind: 'hermes'; model: string } | { kind: 'scripted' } | { kind: 'none' } | null
+  /** Who answers, or where the model of new chats comes from, told once and plainly. */
+  about: { kind: 'agent'; name: string } | { kind: 'hermes'; model: string } | { kind: 'scripted' } | { kind: 'none' } | null
   onPick: (text: string) => void
   onOpen: (session: string) => void
 }
@@ -45,8 +45,8 @@ export function Home(props: HomeProps) {
       <Show when={props.about} keyed>
         {(about) => (
           <p class="about">
-            <span>{about.kind === 'hermes' ? t('home.model', { model: about.model }) : about.kind === 'scripted' ? t('home.scripted') : t('home.noModel')}</span>
-            <a class="lnk" href="/settings/connection">
+            <span>{about.kind === 'agent' ? t('home.agent', { agent: about.name }) : about.kind === 'hermes' ? t('home.model', { model: about.model }) : about.kind === 'scripted' ? t('home.scripted') : t('home.noModel')}</span>
+            <a class="lnk" href={about.kind === 'agent' ? '/settings/agent' : '/settings/connection'}>
               {about.kind === 'none' ? t('home.connect') : t('home.change')}
             </a>
           </p>

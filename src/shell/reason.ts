@@ -10,7 +10,7 @@ export function reasonOf(error: unknown): string {
 
 const REFUSALS = [
   'session_busy', 'no_model', 'message_required', 'workspace_missing', 'workspace_outside', 'session_not_found', 'session_profile_mismatch',
-  'key_reused', 'attachment_gone', 'body_too_large', 'store_full', 'store_failed', 'model_unknown', 'overloaded', 'shutting_down', 'offline',
+  'key_reused', 'attachment_gone', 'body_too_large', 'store_full', 'store_failed', 'model_unknown', 'agent_unavailable', 'overloaded', 'shutting_down', 'offline',
 ] as const satisfies ProblemError['code'][]
 
 /** Why a message was not taken; the code decides (law 9), unknown ones say what the server said. */

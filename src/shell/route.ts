@@ -7,6 +7,7 @@ export type Route =
   | { name: 'session'; id: string }
   | { name: 'settings' }
   | { name: 'connection' }
+  | { name: 'agent' }
   | { name: 'appearance' }
   | { name: 'missing' }
 
@@ -18,7 +19,7 @@ export function parseRoute(path: string): Route {
   if (parts.length === 2 && parts[0] === 'session' && /^[A-Za-z0-9_-]{1,128}$/.test(parts[1]!)) return { name: 'session', id: parts[1]! }
   if (parts[0] === 'settings') {
     if (parts.length === 1) return { name: 'settings' }
-    if (parts.length === 2 && (parts[1] === 'connection' || parts[1] === 'appearance')) return { name: parts[1] }
+    if (parts.length === 2 && (parts[1] === 'connection' || parts[1] === 'agent' || parts[1] === 'appearance')) return { name: parts[1] }
   }
   return { name: 'missing' }
 }

@@ -10,7 +10,7 @@ import { IconButton } from '../ui/icon-button'
 import { useSurroundings } from './surroundings'
 
 /** What a person can do about a turn that did not simply answer. */
-type NextStep = 'retry' | 'goOn' | 'model' | 'settings' | 'connect' | 'newChat'
+type NextStep = 'retry' | 'goOn' | 'model' | 'agent' | 'settings' | 'connect' | 'newChat'
 
 /** What can be done about each problem, the most promising first. Unknown ones of a newer server can be tried again. */
 const STEPS: Record<RunProblemCode, readonly NextStep[]> = {
@@ -32,7 +32,7 @@ const STEPS: Record<RunProblemCode, readonly NextStep[]> = {
   provider_garbled: ['retry', 'model'],
   agent_silent: ['goOn', 'retry'],
   agent_died: ['goOn', 'retry'],
-  agent_unavailable: ['retry', 'settings'],
+  agent_unavailable: ['retry', 'agent'],
   no_model: ['connect', 'retry'],
   server_restarted: ['goOn', 'retry'],
   server_stopped: ['goOn', 'retry'],
@@ -157,6 +157,7 @@ function NextSteps(props: { turn: Turn; steps: readonly NextStep[]; quiet?: bool
       case 'goOn': return void go(step, actions.goOn(t('over.goOn.text')))
       case 'model': return actions.chooseModel()
       case 'newChat': return actions.newChat()
+      case 'agent': return actions.openSettings('agent')
       default: return actions.openSettings()
     }
   }

@@ -211,13 +211,22 @@ interface Stretch { kind: Part['kind']; id: string; cells: RowState[] }
 
 function stretch(cells: readonly RowState[]): Stretch[] {
   const found: Stretch[] = []
+  /** In which stretch a row stands: a step of a sub-agent stays with the step that sent it, also when words came in between. */
+  const places = new Map<string, Stretch>()
   for (const cell of cells) {
-    const { kind } = cell.row()
+    const { kind, parent } = cell.row()
     if (kind === 'user') continue
+    const home = parent === undefined ? undefined : places.get(parent)
+    if (home) {
+      home.cells.push(cell)
+      places.set(cell.id, home)
+      continue
+    }
     const last = found.at(-1)
     if (kind === 'answer' || kind === 'notice' || kind === 'steer') found.push({ kind: kind === 'answer' ? 'prose' : kind, id: cell.id, cells: [cell] })
     else if (last?.kind === 'steps') last.cells.push(cell)
     else found.push({ kind: 'steps', id: cell.id, cells: [cell] })
+    if (found.at(-1)!.kind === 'steps') places.set(cell.id, found.at(-1)!)
   }
   return found
 }

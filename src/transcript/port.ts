@@ -28,7 +28,8 @@ export interface TranscriptActions {
   /** *Choose another model*. */
   chooseModel: () => void
   /** Where connections and keys are. */
-  openSettings: () => void
+  /** `agent`: its own page; else the models. */
+  openSettings: (about?: 'agent') => void
   newChat: () => void
   /** Words that were given back go below what stands in the message box. */
   putBack: (text: string) => void

@@ -1,10 +1,10 @@
-import { createMemo, createSignal, For, Match, Show, Switch, untrack } from 'solid-js'
+import { createMemo, createSignal, Match, Show, Switch, untrack } from 'solid-js'
 import { questionOf } from '../../server/contract/apply-questions'
 import type { PlanRow, QuestionRow, Row, ToolRow } from '../../server/contract/rows'
 import { Busy } from '../ui/busy'
 import { Icon, type IconName } from '../ui/icon'
 import type { RowCell } from './model'
-import { Asked, Plan, ToolDetail } from './on-demand'
+import { Asked, Plan, Sent, ToolDetail } from './on-demand'
 import { Prose } from './prose'
 import { StepEnd, StepLabel } from './step-label'
 import { VERB_ICONS, waits } from './steps'
@@ -17,7 +17,7 @@ export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<
   const row = () => props.cell.row()
   const [choice, setChoice] = createSignal(untrack(() => choices.get(props.cell.id)))
   const inner = () => props.under?.get(props.cell.id) ?? []
-  const detailed = createMemo(() => hasDetail(row()) || inner().length > 0)
+  const detailed = createMemo(() => hasDetail(row()))
   const open = () => detailed() && (choice() ?? opensItself(row(), props.live))
   const running = () => row().state === 'live' && online()
   const toggle = () => {
@@ -68,12 +68,10 @@ export function Step(props: { cell: RowCell; live: boolean; under?: ReadonlyMap<
               <Plan entries={(row() as PlanRow).plan} />
             </Match>
           </Switch>
-          <Show when={inner().length > 0}>
-            <ol class="tx-steps">
-              <For each={inner()}>{(cell) => <Step cell={cell} live={props.live} under={props.under} />}</For>
-            </ol>
-          </Show>
         </div>
+      </Show>
+      <Show when={inner().length > 0}>
+        <Sent id={props.cell.id} cells={inner()} live={props.live} under={props.under!} Step={Step} />
       </Show>
     </li>
   )

@@ -1,6 +1,6 @@
-import { createUniqueId, For, type JSX } from 'solid-js'
+import { createUniqueId, Index, type JSX } from 'solid-js'
 
-/** One of a few, as native radios, so that arrows, Space and forms work by themselves. The look comes from `class`. */
+/** One of a few, as native radios, so that arrows, Space and forms work by themselves. They stay the same elements when their list is made anew: the focus is on one of them. The look comes from `class`. */
 export interface ChoiceProps<V extends string> {
   labelledby: string
   class: string
@@ -14,22 +14,22 @@ export function Choice<V extends string>(props: ChoiceProps<V>) {
   const group = createUniqueId()
   return (
     <div class={props.class} role="radiogroup" aria-labelledby={props.labelledby}>
-      <For each={props.options}>
+      <Index each={props.options}>
         {(option) => (
-          <label class={props.itemClass ?? ''} data-value={option.value}>
+          <label class={props.itemClass ?? ''} data-value={option().value}>
             <input
               class="sr"
               type="radio"
               name={group}
-              value={option.value}
-              checked={props.value === option.value}
-              aria-label={option.name}
-              onChange={() => props.onChange(option.value)}
+              value={option().value}
+              checked={props.value === option().value}
+              aria-label={option().name}
+              onChange={() => props.onChange(option().value)}
             />
-            {option.shown}
+            {option().shown}
           </label>
         )}
-      </For>
+      </Index>
     </div>
   )
 }

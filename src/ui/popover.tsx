@@ -70,6 +70,8 @@ export function Popover(props: PopoverProps) {
         props.ref?.(element)
       }}
       popover="manual"
+      // A press on something in it that takes no focus stays in it: else the page behind would take the focus, and the float would close before the press was over.
+      tabindex="-1"
       class="pop"
       classList={{ [props.class ?? 'plain']: true }}
       role={props.role}

@@ -1,4 +1,4 @@
-import type { Agent, AgentSession, AgentStatus, Capability, ModelOffer, Opening, Probe, TurnInput } from '../../server/agents/port'
+import type { Agent, AgentEvent, AgentSession, AgentStatus, Capability, ModelOffer, Opening, Probe, Sink, TurnEnd, TurnInput } from '../../server/agents/port'
 import { makeScripted } from '../../server/agents/scripted'
 import type { ProgramState } from '../../server/agents/supervise/port'
 import { systemTimers } from '../../server/runs/timers'
@@ -6,6 +6,9 @@ import { systemTimers } from '../../server/runs/timers'
 const CAPABILITIES: Capability[] = [
   'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'models', 'effort', 'own_history', 'resume', 'usage', 'cost', 'titles', 'sub_agents', 'workspace',
 ]
+
+/** A message that sends out two sub-agents. */
+export const DELEGATE = 'Send out two.'
 
 /** Stands in for Hermes Agent where it is not installed: an agent with a program, a log, models and efforts of its own, that plays scripts. A test says how it stands. */
 export class StandIn implements Agent {
@@ -24,6 +27,8 @@ export class StandIn implements Agent {
   onRestart: () => Promise<void> = async () => {
     this.program = { ...this.program, state: 'ready', restarts: this.program.restarts }
   }
+  /** Until it resolves, the first of two sub-agents works. */
+  delegated: Promise<void> = Promise.resolve()
   /** Held open until it resolves: the program starts. */
   starting: Promise<void> = Promise.resolve()
   readonly #plays: Agent
@@ -54,8 +59,9 @@ export class StandIn implements Agent {
     await this.onRestart()
   }
 
-  async open(opening: Opening, sink: Parameters<Agent['open']>[1]): Promise<AgentSession> {
+  async open(opening: Opening, sink: Sink): Promise<AgentSession> {
     this.openings.push(opening)
+    if (this.program.state === 'idle') this.program = { ...this.program, state: 'starting' }
     await this.starting
     if (this.missing) throw Object.assign(new Error(this.missing.words ?? 'hermes was not found'), { hint: this.missing.hint })
     this.program = { ...this.program, state: 'ready', pid: 4711, startedAt: Date.now() }
@@ -63,9 +69,29 @@ export class StandIn implements Agent {
     const turn = session.turn.bind(session)
     session.turn = (input) => {
       this.inputs.push(input)
-      return turn(input)
+      return input.text === DELEGATE ? this.#delegate(sink) : turn(input)
     }
     return session
+  }
+
+  /** Two sub-agents under one call: one works until `delegated` resolves, the other fails. */
+  async #delegate(sink: Sink): Promise<TurnEnd> {
+    const say = (...events: AgentEvent[]) => events.forEach((event) => void sink(event))
+    say(
+      { type: 'tool.started', call: 'send', name: 'delegate_task', verb: 'other', title: 'two tasks' },
+      { type: 'tool.started', call: 'one', parent: 'send', name: 'subagent', verb: 'other', target: 'Read the tests' },
+      { type: 'tool.started', call: 'step', parent: 'one', name: 'read_file', verb: 'read', target: 'tests/a.ts' },
+      { type: 'tool.closed', call: 'step', state: 'done' },
+      { type: 'tool.started', call: 'two', parent: 'send', name: 'subagent', verb: 'other', target: 'Ask the network' },
+      { type: 'tool.closed', call: 'two', state: 'failed', result: 'No route to host' },
+    )
+    await this.delegated
+    say(
+      { type: 'tool.closed', call: 'one', state: 'done', result: 'Three tests.' },
+      { type: 'tool.closed', call: 'send', state: 'done' },
+      { type: 'text', delta: 'There are three tests; the network cannot be asked.' },
+    )
+    return { outcome: 'completed' }
   }
 
   end(): Promise<void> {

@@ -47,6 +47,7 @@ function page(tell: (story: Story) => void, options: { phone?: boolean; drafts?:
       const refusal = options.refuse?.[name]
       if (refusal) return Promise.reject(refusal)
       if (name === 'GET /health') return Promise.resolve({ agents: [] })
+      if (name === 'GET /api/agents') return Promise.resolve({ agents: [], chosen: 'embedded', chosen_by: 'default' })
       return Promise.resolve(name === 'POST /api/approval/respond' ? { ok: true, choice: 'once' } : { ok: true })
     },
   } as unknown as Backend

@@ -56,6 +56,7 @@ function show(options: { path?: string; status?: ModelsStatus; entries?: ListEnt
         return Promise.resolve({ ok: true, connection: connected.connections[0], default: connected.default })
       }
       if (name === 'GET /health') return Promise.resolve({ agents: [] })
+      if (name === 'GET /api/agents') return Promise.resolve({ agents: [], chosen: 'embedded', chosen_by: 'default' })
       if (name === 'POST /api/session/new') return Promise.resolve({ session: { session_id: 'ses_new' } })
       return Promise.resolve({})
     },

@@ -27,6 +27,7 @@ function show() {
   const [run, setRun] = createSignal<{ stopping: boolean; since: number } | null>(null)
   const [mode, setMode] = createSignal<BusyWay>('steer')
   const [locked, setLocked] = createSignal(false)
+  const [effort, setEffort] = createSignal<string | null>(null)
   let handle!: ComposerHandle
   const sent: { text: string; key: string; way: Way; going: (way: Way) => void; done: (answer?: Delivered) => void; fail: (error: unknown) => void }[] = []
   const said: string[] = []
@@ -46,6 +47,7 @@ function show() {
         placeholder="Write"
         workspace="/home/ann/garden"
         model={{ provider: 'p', id: 'm' }}
+        effort={effort()}
         scripted={false}
         run={run()}
         online={online()}
@@ -66,6 +68,7 @@ function show() {
         }}
         models={() => new Promise(() => undefined)}
         onModel={() => undefined}
+        onEffort={setEffort}
         onManage={() => undefined}
         onSent={() => undefined}
         announce={(text) => said.push(text)}

@@ -71,6 +71,8 @@ export function ChatPane(props: ChatPaneProps) {
   const [asked, setAsked] = createSignal<Asked | null>(null)
   let box: ComposerHandle | undefined
   let view: TranscriptHandle | undefined
+  /** The change that was sent last: sent again it is the same request. */
+  let edited: { said: string; key: string } | undefined
 
   const session = () => props.facts?.chat.session ?? null
   const head = () => props.facts?.head() ?? null
@@ -212,6 +214,15 @@ export function ChatPane(props: ChatPaneProps) {
                 },
                 goOn: async (text) => {
                   await props.parts.backend.call('POST /api/chat/start', { session_id: chat.session, message: text, key: props.parts.mintKey() })
+                },
+                edit: async ({ row, text, files }) => {
+                  const said = `${row} ${text}`
+                  if (edited?.said !== said) edited = { said, key: props.parts.mintKey() }
+                  await props.parts.backend.call('POST /api/chat/start', { session_id: chat.session, message: text, replace_from: row, ...(files.length > 0 ? { attachments: [...files] } : {}), key: edited.key })
+                },
+                keptEdit: {
+                  load: async () => (await props.parts.drafts.load(`edit.${chat.session}`)).text,
+                  keep: (change) => props.parts.drafts.note(`edit.${chat.session}`, change),
                 },
                 chooseModel: () => box?.openModels(),
                 openSettings: (about) => props.go(about === 'agent' ? '/settings/agent' : '/settings/connection'),

@@ -1,5 +1,15 @@
 /** How a turn ended that did not simply answer, words and plans within it, and what stands behind a step. Loaded when the first one is shown. */
 export default {
+  'edit.label': 'Change the message',
+  'edit.send': 'Send the change',
+  'edit.cancel': 'Cancel',
+  'edit.after': 'The answer below leaves, and the agent answers anew.',
+  'edit.offline': 'Not connected. The change is kept here and can be sent once the server is back.',
+  'edit.failed': 'Not sent: {reason}',
+  'divider.agent_reseeded': 'The agent starts afresh here, with the text of this chat.',
+  'divider.agent_changed': 'Another agent goes on here, with the text of this chat.',
+  'divider.agent_unmatched': 'The agent’s own copy of this chat could not be matched and was left.',
+  'divider.other': 'Something about this chat changed here.',
   'over.stopped': 'Stopped by you after {time}. What was written is kept.',
   'over.stoppedServer': 'Stopped by the server after {time}. What was written is kept.',
   'over.limit': 'The agent stopped here: it reached the number of steps that one question may take.',

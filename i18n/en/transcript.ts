@@ -17,6 +17,7 @@ export default {
   'chat.asksAgain.failed': 'Not changed: {reason}',
 
   'you.sentAt': 'Asked at {time}',
+  'you.edit': 'Edit this message',
   'you.showAll': 'Show all',
   'you.showLess': 'Show less',
   'you.source.queue': 'Sent from the queue',

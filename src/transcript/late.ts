@@ -3,6 +3,8 @@
  * first paint loads has a limit).
  */
 export { Asked } from './decision'
+export { Divider } from './divider'
+export { EditQuestion } from './edit-question'
 export { Ending, failureOf, Reattached } from './ending'
 export { Notice } from './notice'
 export { Plan } from './plan'

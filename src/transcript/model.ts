@@ -21,7 +21,7 @@ export type Growth = (text: string, length: number) => void
 /** A stretch of a turn: steps that follow each other, or one row that stands for itself. `id` is that of its first row. */
 export type Part =
   | { kind: 'steps'; id: string; rows: Accessor<readonly RowCell[]> }
-  | { kind: 'prose' | 'notice' | 'steer'; id: string; cell: RowCell }
+  | { kind: 'prose' | 'notice' | 'steer' | 'divider'; id: string; cell: RowCell }
 
 export interface TurnCell {
   readonly id: string
@@ -223,7 +223,7 @@ function stretch(cells: readonly RowState[]): Stretch[] {
       continue
     }
     const last = found.at(-1)
-    if (kind === 'answer' || kind === 'notice' || kind === 'steer') found.push({ kind: kind === 'answer' ? 'prose' : kind, id: cell.id, cells: [cell] })
+    if (kind === 'answer' || kind === 'notice' || kind === 'steer' || kind === 'divider') found.push({ kind: kind === 'answer' ? 'prose' : kind, id: cell.id, cells: [cell] })
     else if (last?.kind === 'steps') last.cells.push(cell)
     else found.push({ kind: 'steps', id: cell.id, cells: [cell] })
     if (found.at(-1)!.kind === 'steps') places.set(cell.id, found.at(-1)!)

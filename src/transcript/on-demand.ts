@@ -11,6 +11,8 @@ function part<K extends keyof Late>(name: K): Component<PropsOf<K>> {
 }
 
 export const Asked = part('Asked')
+export const Divider = part('Divider')
+export const EditQuestion = part('EditQuestion')
 export const Ending = part('Ending')
 export const Notice = part('Notice')
 export const Plan = part('Plan')

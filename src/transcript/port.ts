@@ -25,6 +25,10 @@ export interface TranscriptActions {
   retry: (turn: string) => Promise<void>
   /** *Go on from here*: a new turn with these words. A rejection is shown where the button was pressed. */
   goOn: (text: string) => Promise<void>
+  /** Sends words in the place of a message of a person; everything from there on leaves. `files`: ids of those that stay with it. A rejection is shown where they were written. */
+  edit: (change: { row: string; text: string; files: readonly string[] }) => Promise<void>
+  /** A half-written change of a message, on this device; empty: none. */
+  keptEdit: { load: () => Promise<string>; keep: (change: string) => void }
   /** *Choose another model*. */
   chooseModel: () => void
   /** Where connections and keys are. */

@@ -1,13 +1,13 @@
 import { createEffect, createMemo, createSignal, For, Match, on, Show, Switch, untrack } from 'solid-js'
 import { t } from '../../i18n'
 import { duration, tokens } from '../../i18n/format'
-import type { AnswerRow, NoticeRow, UserRow } from '../../server/contract/rows'
+import type { AnswerRow, DividerRow, NoticeRow, UserRow } from '../../server/contract/rows'
 import { lastRun, type Run } from '../../server/contract/session'
 import { Busy } from '../ui/busy'
 import { Icon } from '../ui/icon'
 import { IconButton } from '../ui/icon-button'
 import type { Part, RowCell, TurnCell } from './model'
-import { Ending, Notice, Reattached, Stopping, Word } from './on-demand'
+import { Divider, Ending, Notice, Reattached, Stopping, Word } from './on-demand'
 import { Prose } from './prose'
 import { nameOf, Question } from './question'
 import { useSurroundings } from './surroundings'
@@ -55,7 +55,7 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
       aria-busy={live() ? 'true' : undefined}
       data-turn={props.cell.id}
     >
-      <Show when={props.cell.question()}>{(question) => <Question cell={question()} id={`q-${props.cell.id}`} />}</Show>
+      <Show when={props.cell.question()}>{(question) => <Question cell={question()} id={`q-${props.cell.id}`} editable={newest() === props.cell.id && !live()} stands={() => props.cell.size() > 0} />}</Show>
       <For each={parts()}>
         {(part) => (
           <Switch>
@@ -73,6 +73,7 @@ export function TurnView(props: { cell: TurnCell; ref: (element: HTMLElement) =>
             </Match>
             <Match when={part.kind === 'prose' && part}>{(prose) => <Prose cell={prose().cell} class="tx-md" />}</Match>
             <Match when={part.kind === 'notice' && part}>{(notice) => <Notice row={notice().cell.row() as NoticeRow} />}</Match>
+            <Match when={part.kind === 'divider' && part}>{(divider) => <Divider row={divider().cell.row() as DividerRow} />}</Match>
             <Match when={part.kind === 'steer' && part}>{(word) => <Word cell={word().cell} />}</Match>
           </Switch>
         )}

@@ -13,6 +13,7 @@ export interface Stage {
   said: string[]
   copied: string[]
   retried: string[]
+  edited: { row: string; text: string; files: readonly string[] }[]
   handle: TranscriptHandle
   asked: () => Asked | null
   setOnline: (online: boolean) => void
@@ -36,7 +37,7 @@ export async function frames(n = 3): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0))
 }
 
-export async function stage(write: (story: Story) => void, options: { retry?: (turn: string) => Promise<void> } = {}): Promise<Stage> {
+export async function stage(write: (story: Story) => void, options: { retry?: (turn: string) => Promise<void>; edit?: (change: { row: string; text: string }) => Promise<void> } = {}): Promise<Stage> {
   // What is opened by hand is remembered by chat.
   const story = new Story(`ses_${++stages}`)
   write(story)
@@ -59,7 +60,8 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
   const root = document.createElement('div')
   document.body.append(root)
   const [online, setOnline] = createSignal(true)
-  const result: Partial<Stage> & { said: string[]; copied: string[]; retried: string[] } = { said: [], copied: [], retried: [] }
+  const result: Partial<Stage> & Pick<Stage, 'said' | 'copied' | 'retried' | 'edited'> = { said: [], copied: [], retried: [], edited: [] }
+  let kept = ''
   let handle!: TranscriptHandle
   let passed = 0
   let asked: Asked | null = null
@@ -79,6 +81,11 @@ export async function stage(write: (story: Story) => void, options: { retry?: (t
             result.said.push(`go on: ${text}`)
             return Promise.resolve()
           },
+          edit: async (change) => {
+            result.edited.push(change)
+            await options.edit?.(change)
+          },
+          keptEdit: { load: () => Promise.resolve(kept), keep: (change) => (kept = change) },
           chooseModel: () => result.said.push('choose model'),
           openSettings: () => result.said.push('settings'),
           newChat: () => result.said.push('new chat'),

@@ -70,7 +70,8 @@ export function Composer(props: ComposerProps) {
   const withTray = (use: (tray: Tray) => void) => {
     props.tray?.().then((loaded) => use(setTray(() => loaded))).catch(() => undefined)
   }
-  const files = () => tray()?.any(props.chat) ?? false
+  const files = () => tray()?.any(props.chat)
+  const filled = () => !!text().trim() || files()
   const stopping = () => props.run !== null && (props.run.stopping || stopAsked())
   // A word into a run takes no files.
   const ways = () => ({ mode: props.mode, steers: props.steers && !files(), stopping: stopping() })
@@ -79,7 +80,7 @@ export function Composer(props: ComposerProps) {
       ...ways(),
       text: text(),
       files: files(),
-      held: tray()?.held(props.chat) ?? null,
+      held: tray()?.held(props.chat),
       working: props.run !== null,
       online: props.online,
       ready: props.ready,
@@ -96,12 +97,12 @@ export function Composer(props: ComposerProps) {
     const { act, name } = primary()
     if (act === 'off' || act === 'stop') {
       // A second message in the moment before the first is taken goes behind it.
-      if (sending().has(chat) && (text().trim() || files())) again = chat
+      if (sending().has(chat) && filled()) again = chat
       else if (act === 'off') props.announce(name)
       return
     }
     const message = text().trim()
-    const given = tray()?.given(chat) ?? undefined
+    const given = tray()?.given(chat)
     const before = props.drafts.unsure(chat, message)
     const way = before ?? chosen ?? act
     const key = props.drafts.claim(chat, message, way)
@@ -132,7 +133,7 @@ export function Composer(props: ComposerProps) {
         props.announce(answer.say)
       }
       if (way === 'send') props.onSent()
-      if (again === chat && (text().trim() || files())) void submit(way === 'send' ? 'queue' : undefined)
+      if (again === chat && filled()) void submit(way === 'send' ? 'queue' : undefined)
     } catch (error) {
       leave()
       if (!isUnsure(error)) props.drafts.going(chat, key, null)
@@ -331,7 +332,7 @@ export function Composer(props: ComposerProps) {
             )}
           </Show>
           <span class="grow" />
-          <Show when={!props.online && (text().trim() !== '' || files())} fallback={<Show when={props.run}>{(run) => <Show when={run().waits} fallback={<Working since={run().since} skew={props.skew} />}><span class="say cut">{t('session.waits')}</span></Show>}</Show>}>
+          <Show when={!props.online && filled()} fallback={<Show when={props.run}>{(run) => <Show when={run().waits} fallback={<Working since={run().since} skew={props.skew} />}><span class="say cut">{t('session.waits')}</span></Show>}</Show>}>
             <span class="say cut">{t('composer.offline.short')}</span>
           </Show>
           <button
@@ -347,7 +348,7 @@ export function Composer(props: ComposerProps) {
             <Show when={props.effort}>{(effort) => <span class="m3">{effortName(effort())}</span>}</Show>
             <Icon name="chevron-down" size="s" />
           </button>
-          <Show when={props.run && props.online && (text().trim() !== '' || files())}>
+          <Show when={props.run && props.online && filled()}>
             <button
               type="button"
               class="ib stop"

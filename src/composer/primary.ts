@@ -5,9 +5,9 @@ import type { BusyWay, Way } from './way'
 export interface BoxFacts {
   text: string
   /** Files go with it; words are not needed then. */
-  files?: boolean
+  files?: boolean | undefined
   /** Why its files cannot go yet. */
-  held?: string | null
+  held?: string | null | undefined
   /** A run is live in this chat. */
   working: boolean
   stopping: boolean

@@ -6,8 +6,8 @@ export interface Tray {
   any: (chat: string) => boolean
   /** Why the message cannot be sent yet; null when every file is on the server. */
   held: (chat: string) => string | null
-  /** What is sent with the message; null without files. */
-  given: (chat: string) => Given | null
+  /** What is sent with the message; undefined without files. */
+  given: (chat: string) => Given | undefined
   /** Files that a person chose. */
   add: (chat: string, files: Iterable<File>) => void
   /** What was kept of an earlier page. */

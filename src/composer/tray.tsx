@@ -134,7 +134,7 @@ export function makeTray(parts: TrayParts): Tray {
       const ready = of(chat).filter(({ state }) => state === 'ready')
       const ids = ready.flatMap(({ id }) => id ?? [])
       const mark = `${ids[0]!}.${hash(ids.join(' ')).toString(36)}`
-      return ids.length === 0 ? null : { session: ready[0]!.session!, ids, keyOf: (message, key) => (message === '' ? mark : `${key}.${mark}`) }
+      return ids.length === 0 ? undefined : { session: ready[0]!.session!, ids, keyOf: (message, key) => (message === '' ? mark : `${key}.${mark}`) }
     },
     add(chat, files) {
       const chosen = [...files]

@@ -18,7 +18,7 @@ const settle = () => new Promise((resolve) => setTimeout(resolve))
 /** The box with a tray whose files are as a test says. */
 function show(kept = '') {
   const durable = new Map<string, string>()
-  const [given, setGiven] = createSignal<Given | null>(null)
+  const [given, setGiven] = createSignal<Given | undefined>()
   const [held, setHeld] = createSignal<string | null>(null)
   const [run, setRun] = createSignal<{ stopping: boolean; since: number } | null>(null)
   const told: unknown[] = []
@@ -26,14 +26,14 @@ function show(kept = '') {
   let loads = 0
   let keys = 0
   const tray: Tray = {
-    any: () => given() !== null || held() !== null,
+    any: () => given() !== undefined || held() !== null,
     held: () => held(),
     given: () => given(),
     add: (chat, files) => void told.push(['add', chat, [...files].map(({ name }) => name)]),
     restore: (chat, value) => void told.push(['restore', chat, value]),
     sent: (chat, what, made) => {
       told.push(['sent', chat, what.ids, made])
-      setGiven(null)
+      setGiven(undefined)
     },
     View: () => <p>Files</p>,
   }

@@ -54,7 +54,7 @@ describe('files of a message that is written', () => {
     const { tray, uploads, kept, add } = show()
     add(file('a.txt'), file('b.txt'))
     await settle()
-    expect([tray.any('ses_1'), tray.held('ses_1'), tray.given('ses_1')]).toEqual([true, 'Files are still being uploaded', null])
+    expect([tray.any('ses_1'), tray.held('ses_1'), tray.given('ses_1')]).toEqual([true, 'Files are still being uploaded', undefined])
     uploads[0]!.onProgress(0.612)
     expect(query('.att').textContent).toContain('61 %')
     expect(query('[role="progressbar"]').getAttribute('aria-valuenow')).toBe('61')
@@ -143,7 +143,7 @@ describe('files of a message that is written', () => {
     expect(queryAll('.att')).toHaveLength(0)
     uploads[0]!.done()
     await settle()
-    expect([tray.given('ses_1')!.ids, tray.given('ses_2')]).toEqual([['att_0'], null])
+    expect([tray.given('ses_1')!.ids, tray.given('ses_2')]).toEqual([['att_0'], undefined])
   })
 
   test('a chat that does not exist yet is made once for all its files; what was added behind the message goes to it', async () => {

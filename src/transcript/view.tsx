@@ -59,7 +59,7 @@ function OneChat(props: TranscriptProps) {
     slices: makeSlices(nextFrame, () => performance.now()),
     onCode: createHighlights((text, language) => import('./worker-colourer').then(({ workerColourer }) => workerColourer(text, language))),
     choices: choicesOf(chat.session),
-    session: props.chat.session,
+    session: chat.session,
     readsIn: (element) => owner?.readsIn(element) ?? false,
     newest,
   }

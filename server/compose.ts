@@ -121,7 +121,8 @@ export async function compose(parts: ComposeParts): Promise<Composition> {
     feed,
     reports: reports.kept,
     makeServer() {
-      const server = createServer({ headersTimeout: 20_000, requestTimeout: 120_000, keepAliveTimeout: 30_000, insecureHTTPParser: false })
+      // A whole upload on a slow line; a body that stands still is given up much sooner (`BODY_IDLE_MS`).
+      const server = createServer({ headersTimeout: 20_000, requestTimeout: 900_000, keepAliveTimeout: 30_000, insecureHTTPParser: false })
       gates.push(
         guard(server, (request, response) => void handle(request, response).catch(report), {
           cap: BODY_CAP,

@@ -7,7 +7,7 @@ import { bodyPieces } from '../http/body-pieces'
 import { exchangeOf } from '../http/gate'
 import { boundaryOf, FormFault, makeFormReader } from '../http/multipart'
 import type { FormEvent } from '../http/multipart'
-import { loadSession } from './load'
+import { loadSession, notFound } from './load'
 import type { Ownership } from './ownership'
 import type { Handlers } from './call'
 import type { Parts } from './parts'
@@ -125,6 +125,8 @@ class Form {
 function refusalOf(error: unknown): unknown {
   if (error instanceof FormFault) return new Refusal('bad_request', error.message)
   const code = (error as NodeJS.ErrnoException).code
+  // Its folder left in the middle, with its chat.
+  if (code === 'ENOENT') return notFound()
   if (code === 'ENOSPC' || code === 'EDQUOT') return new Refusal('store_full', 'The disk is full; nothing was kept', { retryable: true })
   return error
 }

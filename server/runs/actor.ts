@@ -116,6 +116,8 @@ export class SessionActor {
       const scope = key === undefined ? null : { profile: profile.name, route: QUEUE_ROUTE, key }
       const before = scope && (await storedReceipt(this.p.store, scope, bodyHash))
       if (before) return { ...(await this.queue(profile)), item: (before.body as { item: string }).item }
+      // Whose chat it is comes before what it holds.
+      if (input.attach) await held.of(profile)
       const attachments = await input.attach?.()
       const { ledger, state } = await held.of(profile)
       if (!this.p.admitting()) throw shuttingDown()

@@ -196,6 +196,7 @@ export function makeRuns(parts: RunsParts): Runs {
     },
 
     async changeQueued(profile, { session, item, text, attach }) {
+      if (attach) await actor(session).queue(profile)
       const attachments = await attach?.()
       return actor(session).changeQueue(profile, (items) => changing(items, item, text, attachments))
     },

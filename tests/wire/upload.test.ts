@@ -139,6 +139,19 @@ describe('a form', () => {
 })
 
 describe('an upload that is cut', () => {
+  it('because its chat is deleted in the middle of it is refused, and leaves nothing', async () => {
+    const chat = await newChat(server)
+    const bytes = framed(of(chat, { file: 'late.bin', body: Buffer.alloc(200_000, 1) }))
+    const line = await wire(server.port)
+    line.write(bytes.subarray(0, 150_000))
+    await eventually('the file begins to arrive', () => unfinished().length > 0)
+    await call(server, 'POST /api/session/delete', { session_id: chat })
+    line.write(bytes.subarray(150_000))
+    await line.until(() => line.answers().length > 0)
+    expect(line.answers()[0]!.status).toBe(404)
+    expect([existsSync(folder('chats', chat)), unfinished()]).toEqual([false, []])
+    line.end()
+  })
   it('in its headers, in a file, and before its end leaves nothing on the disk', async () => {
     const chat = await newChat(server)
     const bytes = framed(of(chat, { file: 'cut.bin', body: Buffer.alloc(300_000, 1) }))
@@ -220,6 +233,8 @@ describe('its bytes', () => {
     const [chat, other] = [await newChat(server), await newChat(server)]
     const { id } = await uploaded(chat, 'a.txt', 'x')
     for (const [whose, what] of [[other, id], [chat, 'att_nothing'], [chat, '../../kept/x'], [chat, `../new/${id}`]]) expect((await get(whose!, encodeURIComponent(what!))).status).toBe(404)
+    const look = (what: string) => fetch(`${server.url}/api/attachment?session_id=${chat}&id=${what}`, { method: 'HEAD' }).then(({ status, headers }) => [status, headers.get('content-length')])
+    expect([await look(id), (await look('att_nothing'))[0]]).toEqual([[200, '1'], 404])
   })
   it('go with the chat', async () => {
     const chat = await newChat(server)
@@ -269,6 +284,8 @@ describe('a message with files', () => {
     const { id, path } = await uploaded(other, 'a.txt', 'x')
     for (const given of [{ id }, path, 'a.txt', { id: '../x' }, 'nothing.txt']) expect((await call(server, 'POST /api/chat/start', { session_id: chat, message: 'x', attachments: [given] })).problem.code).toBe('attachment_gone')
     expect((await call(server, 'POST /api/chat/start', { session_id: chat, message: 'x', attachments: [{}] })).problem.code).toBe('bad_request')
+    for (const route of ['POST /api/chat/start', 'POST /api/chat/queue'] as const) expect((await call(server, route, { session_id: 'ses_nothing', message: 'x', attachments: [{ id }] })).problem.code).toBe('session_not_found')
+    expect((await call(server, 'POST /api/chat/queue/change', { session_id: 'ses_nothing', item: 'que_x', message: 'x', attachments: [{ id }] })).problem.code).toBe('session_not_found')
     const once = { session_id: other, message: '[[say:ok]]', key: 'k', attachments: [{ id }] }
     const first = await call(server, 'POST /api/chat/start', once)
     await settled(server, first.body.stream_id)

@@ -106,6 +106,11 @@ describe('a form', () => {
     }
     expect(unfinished()).toEqual([])
   })
+  it('for an unknown chat is refused before its file has come, and closed', async () => {
+    const bytes = framed(of('ses_nothing', { file: 'a.bin', body: Buffer.alloc(500_000, 1) }))
+    const { answer, followed } = await exchange(bytes.subarray(0, 1000))
+    expect([answer.status, connectionHeaders(answer), followed, unfinished()]).toEqual([404, ['close'], false, []])
+  })
   it('of another boundary than its header says, or that breaks off within, leaves nothing', async () => {
     const chat = await newChat(server)
     const whole = of(chat, { file: 'a.txt', body: 'some text' })

@@ -1,4 +1,5 @@
 import { deflateSync, crc32 } from 'node:zlib'
+import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DESKTOP, PHONE, launch, until, watch } from '../support/browser'
@@ -39,6 +40,10 @@ const NOTES = { name: 'notes for the garden.md', mimeType: 'text/markdown', buff
 const chips = (page: Page) => page.getByRole('list', { name: 'Files of this message' }).getByRole('listitem')
 /** So many chips stand, and nothing is on its way. */
 const uploaded = (page: Page, n: number) => until(async () => (await chips(page).count()) === n && (await page.getByRole('progressbar').count()) === 0, `${n} files are on the server`)
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+}
 async function pick(page: Page, files: { name: string; mimeType: string; buffer: Buffer }[]): Promise<void> {
   const chooser = page.waitForEvent('filechooser')
   await page.getByRole('button', { name: 'Add files' }).click()
@@ -54,6 +59,7 @@ describe('files of a message', () => {
     await box(page).click()
     await pick(page, [PICTURE, NOTES])
     await uploaded(page, 2)
+    await expectAccessible(page)
     await box(page).fill('[[say:Thank you.]]')
     // The draft is written a moment after the last key, or when the page goes.
     await page.reload()
@@ -65,6 +71,7 @@ describe('files of a message', () => {
     const given = page.getByRole('list', { name: 'Files', exact: true })
     const shown = given.getByRole('link', { name: 'Open beds.png' }).locator('img')
     await until(() => shown.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth === 16), 'the picture is drawn')
+    await expectAccessible(page)
     const saved = page.waitForEvent('download')
     await given.getByRole('link', { name: /^Save notes_for_the_garden.md/ }).click()
     expect((await saved).suggestedFilename()).toBe('notes_for_the_garden.md')
@@ -86,6 +93,7 @@ describe('files of a message', () => {
     await page.route('**/api/upload', (route) => route.abort('connectionrefused'))
     await pick(page, [NOTES])
     await until(async () => (await chips(page).allInnerTexts()).join().includes('no connection'), 'it says so')
+    await expectAccessible(page)
     expect(await page.getByRole('button', { name: 'A file was not uploaded: try it again, or remove it' }).getAttribute('aria-disabled')).toBe('true')
     await page.unroute('**/api/upload')
     await page.getByRole('button', { name: 'Try notes for the garden.md again' }).click()

@@ -66,8 +66,8 @@ describe.skipIf(process.platform !== 'linux')('a supervised program', { timeout:
     return supervisor
   }
   const starts = (): number[] => (existsSync(join(folder, 'starts')) ? readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').map(Number) : [])
-  const victim = (): number => {
-    const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 60_000)'], { stdio: 'ignore' })
+  const victim = (args: string[] = ['-e', 'setTimeout(() => 0, 60_000)']): number => {
+    const child = spawn(process.execPath, args, { stdio: 'ignore' })
     victims.push(child)
     return child.pid!
   }
@@ -281,15 +281,17 @@ describe.skipIf(process.platform !== 'linux')('a supervised program', { timeout:
     expect(second.status().restarts).toBe(1)
   })
 
-  it('whose number has gone to another process is left alone: only the number is the same', async () => {
-    const other = victim()
+  it('whose number has gone to another process is left alone, were it another of its kind: only number and arguments are the same', async () => {
+    const other = victim([program, 'serve'])
+    await until('it runs', () => lives(other))
     await writeRecord(join(folder, 'own'), { pid: other, startTime: '1', boot: await facts.bootId(), port: 1, token })
     expect((await supervise('').ensure()).pid).not.toBe(other)
     expect(await lives(other)).toBe(true)
   })
 
   it('of an earlier boot is left alone', async () => {
-    const other = victim()
+    const other = victim([program, 'serve'])
+    await until('it runs', () => lives(other))
     await writeRecord(join(folder, 'own'), { pid: other, startTime: await facts.startTime(other), boot: 'another', port: 1, token })
     expect(await supervise('').found()).toBeNull()
     expect(await lives(other)).toBe(true)

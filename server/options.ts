@@ -39,7 +39,9 @@ export const HELP = `talaria: talk to the AI agent on your own machine, from a d
 
 Environment, each beaten by its flag: HERMES_WEBUI_HOST, HERMES_WEBUI_PORT, HERMES_HOME, HERMES_WEBUI_STATE_DIR; also
 HERMES_WEBUI_DEFAULT_WORKSPACE (~/workspace), HERMES_WEBUI_ALLOWED_HOSTS (names that a reverse proxy may send as Host) and
-HERMES_WEBUI_ALLOWED_ORIGINS (addresses at which browsers open the page behind a proxy that sends another Host), and
+HERMES_WEBUI_ALLOWED_ORIGINS (addresses at which browsers open the page behind a proxy that sends another Host),
+HERMES_WEBUI_AGENT_DIR (folder of the Hermes Agent to use; without it PATH and the usual places are looked at), TALARIA_HERMES_LAYER
+("off": Hermes Agent is started without the two settings that Talaria adds to its managed layer), and
 TALARIA_KEEP_EVENTS (days that the log keeps the steps of answers that have ended, 30; "always": for ever. The chats themselves always stay whole).`
 
 const VALUED = ['host', 'port', 'home', 'state'] as const

@@ -69,6 +69,7 @@ export default {
   'step.memory.now': 'Remembering',
   'step.memory.ask': 'Remember',
   'step.memory.done': 'Remembered',
+  'step.agent': 'Sub-agent',
   'step.other.now': 'Using {name}',
   'step.other.ask': 'Use {name}',
   'step.other.done': 'Used {name}',

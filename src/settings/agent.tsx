@@ -82,7 +82,10 @@ export function AgentSection(props: AgentSectionProps) {
       </Show>
       <Show when={can().length > 0}>
         <details class="it st">
-          <summary>{t('set.agent.can')}</summary>
+          <summary>
+            <Icon name="chevron-right" size="s" />
+            {t('set.agent.can')}
+          </summary>
           <ul class="caps">
             <For each={can()}>
               {(one) => (
@@ -184,7 +187,10 @@ function Log(props: { load: () => Promise<string> }) {
         if (toggle.currentTarget.open) void read()
       }}
     >
-      <summary>{t('set.agent.log')}</summary>
+      <summary>
+        <Icon name="chevron-right" size="s" />
+        {t('set.agent.log')}
+      </summary>
       <Show when={failed()}>{(reason) => <p class="hint bad">{t('set.agent.log.failed', { reason: reason() })}</p>}</Show>
       <Show when={text() !== null}>
         <Show when={text()} fallback={<p class="hint">{t('set.agent.log.empty')}</p>}>

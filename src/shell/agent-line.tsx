@@ -8,6 +8,23 @@ export interface AgentLine { name: string; state: string | null; busy: boolean; 
 export function AgentLink(props: { line: AgentLine }) {
   return (
     <a class="who-answers cut" classList={{ bad: props.line.bad }} href="/settings/agent">
+      <AgentWords line={props.line} />
+    </a>
+  )
+}
+
+/** The same under the title on phones, where a link would be too small for a finger. */
+export function AgentNote(props: { line: AgentLine }) {
+  return (
+    <small classList={{ bad: props.line.bad }}>
+      <AgentWords line={props.line} />
+    </small>
+  )
+}
+
+function AgentWords(props: { line: AgentLine }) {
+  return (
+    <>
       <Show when={props.line.busy}>
         <Busy />
       </Show>
@@ -15,6 +32,6 @@ export function AgentLink(props: { line: AgentLine }) {
         {props.line.name}
         {props.line.state ? ` ${props.line.state}` : ''}
       </span>
-    </a>
+    </>
   )
 }

@@ -2,7 +2,7 @@ import { Match, Show, Switch, type Accessor } from 'solid-js'
 import { t } from '../../i18n'
 import { running } from '../../i18n/format'
 import { now } from '../ui/now'
-import { AgentLink, type AgentLine } from './agent-line'
+import { AgentNote, type AgentLine } from './agent-line'
 
 export interface SecondLineProps {
   /** The run that is under way; times in server's ms. */
@@ -20,13 +20,13 @@ export interface SecondLineProps {
 /** On phones: what the chat does, or the question whose answer is being read. */
 export function SecondLine(props: SecondLineProps) {
   return (
-    <Switch fallback={<Show when={props.agent}>{(line) => <small><AgentLink line={line()} /></small>}</Show>}>
+    <Switch fallback={<Show when={props.agent}>{(line) => <AgentNote line={line()} />}</Show>}>
       <Match when={props.waits}>
         <small class="need">
           <span class="cut">{t('session.waits')}</span>
         </small>
       </Match>
-      <Match when={props.agent?.busy && props.agent}>{(line) => <small><AgentLink line={line()} /></small>}</Match>
+      <Match when={props.agent?.busy && props.agent}>{(line) => <AgentNote line={line()} />}</Match>
       <Match when={props.asked}>
         {(asked) => (
           <small>

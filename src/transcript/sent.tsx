@@ -1,10 +1,9 @@
 import { createMemo, createSignal, For, Show, untrack, type Component } from 'solid-js'
 import { duration } from '../../i18n/format'
 import { t } from '../../i18n/on-demand'
-import type { ToolRow } from '../../server/contract/rows'
 import { Icon } from '../ui/icon'
 import type { RowCell } from './model'
-import { tickOf, waits } from './steps'
+import { isAgent, tickOf, waits } from './steps'
 import { useSurroundings } from './surroundings'
 
 export interface SentProps {
@@ -38,19 +37,26 @@ export function Sent(props: SentProps) {
   }
   const how = () =>
     [
-      ...(all().some(waits) ? [t('step.waiting')] : []),
-      ...(counted('live') ? [t('sent.working', { n: counted('live') })] : []),
-      ...(counted('failed') ? [t('tx.failed', { n: counted('failed') })] : []),
-      ...(states().every((state) => state === 'done') ? [t('sent.done')] : []),
-    ].join(', ')
+      ...(all().some(waits) ? [{ words: t('step.waiting'), bad: false }] : []),
+      ...(counted('live') ? [{ words: t('sent.working', { n: counted('live') }), bad: false }] : []),
+      ...(counted('failed') ? [{ words: t('tx.failed', { n: counted('failed') }), bad: true }] : []),
+      ...(states().every((state) => state === 'done') ? [{ words: t('sent.done'), bad: false }] : []),
+    ]
   return (
     <div class="tx-sent">
       <button type="button" class="tx-hd" aria-expanded={open()} onClick={toggle}>
         <Icon name={open() ? 'chevron-down' : 'chevron-right'} size="s" />
         <span class="tx-label">
           {what()}{' '}
-          <span class="m3 tx-end" classList={{ bad: counted('failed') > 0 }}>
-            {how()}
+          <span class="m3 tx-end">
+            <For each={how()}>
+              {(said, index) => (
+                <>
+                  {index() > 0 ? ', ' : ''}
+                  <span classList={{ bad: said.bad }}>{said.words}</span>
+                </>
+              )}
+            </For>
           </span>
         </span>
         <Show when={rows().every((row) => row.duration !== undefined)}>
@@ -70,7 +76,3 @@ function below(cells: readonly RowCell[], under: ReadonlyMap<string, readonly Ro
   return cells.flatMap((cell) => [cell, ...below(under.get(cell.id) ?? [], under)])
 }
 
-/** A sub-agent itself, not a step of one: it is called so by the agents that name them. */
-function isAgent(row: ToolRow): boolean {
-  return row.tool.name === 'subagent'
-}

@@ -3,7 +3,7 @@ import { t } from '../../i18n'
 import { duration } from '../../i18n/format'
 import type { PlanRow, QuestionRow, Row, ToolRow } from '../../server/contract/rows'
 import { questionOf } from '../../server/contract/apply-questions'
-import { CODE_VERBS, countDiff, readDiff, VERB_ICONS } from './steps'
+import { CODE_VERBS, countDiff, isAgent, readDiff, VERB_ICONS } from './steps'
 
 /** Verb in ink-2, target in ink; tense and end say how it went (design/LANGUAGE.md §8, steps). */
 export function StepLabel(props: { row: Row }) {
@@ -51,6 +51,7 @@ function ToolLabel(props: { row: ToolRow }) {
 
 function verbOf(row: ToolRow): string {
   const { verb, name } = row.tool
+  if (isAgent(row)) return t('step.agent')
   // What waits for a person or was refused did not happen.
   const tense = row.approval?.state === 'open' || row.state === 'denied' ? 'ask' : row.state === 'live' ? 'now' : 'done'
   // A newer server may know verbs that this build does not.

@@ -1,5 +1,5 @@
 import { questionOf } from '../../server/contract/apply-questions'
-import type { Row, ToolVerb } from '../../server/contract/rows'
+import type { Row, ToolRow, ToolVerb } from '../../server/contract/rows'
 import type { IconName } from '../ui/icon'
 import type { TraceStep } from '../ui/ticks'
 
@@ -23,6 +23,11 @@ export function tickOf(row: Row, online: boolean): TraceStep {
   const kind = row.kind === 'thought' ? 'thought' : row.kind === 'question' ? 'question' : 'tool'
   const state = waits(row) ? 'need' : row.state === 'live' ? (online ? 'live' : 'lost') : row.state === 'failed' ? 'failed' : row.state === 'unknown' ? 'lost' : 'done'
   return row.duration === undefined ? { kind, state } : { kind, state, ms: row.duration }
+}
+
+/** A sub-agent itself, not a step of one: agents that have them call them so. */
+export function isAgent(row: ToolRow): boolean {
+  return row.tool.name === 'subagent'
 }
 
 export const VERB_ICONS: Record<ToolVerb, IconName> = {

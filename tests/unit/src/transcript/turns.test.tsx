@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { RUN_PROBLEMS, type RunProblemCode } from '../../../../server/contract/problems'
 import { ProblemError } from '../../../../src/backend/port'
 import { frames, stage, type Stage } from './stage'
+import type { Story } from '../../../support/story'
 
 let on: Stage | null = null
 afterEach(() => {
@@ -124,15 +125,36 @@ test('three or more reads in a row become one line, which opens; a failed one st
   expect(text('.tx-label').length).toBe(5)
 })
 
-test('steps of a sub-agent stand under their step, folded, and count in the trace', async () => {
+test('steps of a sub-agent stand under their step, folded, with their number and state, and count in the trace', async () => {
   on = await stage((story) => {
     story.ask('t1', 'Go').tool('a', { verb: 'other', name: 'delegate', target: 'check the lock' })
     story.say({ type: 'row.opened', kind: 'tool', row: 'b', n: 90, pos: '290', turn: 't1', run: 't1.run', parent: 'a', tool: { call: 'b', name: 'shell', verb: 'run', target: 'ls' } }).close('b').close('a')
   })
-  expect(text('.tx-label')).toEqual(['Used delegate check the lock'])
+  await shown('.tx-sent')
+  expect(text('.tx-label')).toEqual(['Used delegate check the lock', '1 step of a sub-agent done'])
   expect(on.root.querySelectorAll('.tx-head .trace > i').length).toBe(2)
-  await press('.tx-step button')
-  expect(text('.tx-label')).toEqual(['Used delegate check the lock', 'Ran ls'])
+  expect(on.root.querySelector('.tx-sent button')!.getAttribute('aria-expanded')).toBe('false')
+  await press('.tx-sent button')
+  expect(text('.tx-label')).toEqual(['Used delegate check the lock', '1 step of a sub-agent done', 'Ran ls'])
+})
+
+test('sub-agents are counted and say how they stand; what one does after the answer began stays with them', async () => {
+  const sent = (story: Story, row: string, n: number, parent: string, tool: { name: string; verb: 'run' | 'other'; target: string }) =>
+    story.say({ type: 'row.opened', kind: 'tool', row, n, pos: `2${n}`, turn: 't1', run: 't1.run', parent, tool: { call: row, ...tool } })
+  on = await stage((story) => {
+    story.ask('t1', 'Go').tool('a', { verb: 'other', name: 'delegate', target: 'two tasks' })
+    sent(story, 'one', 90, 'a', { name: 'subagent', verb: 'other', target: 'Read the tests' })
+    sent(story, 'two', 91, 'a', { name: 'subagent', verb: 'other', target: 'Ask the network' }).close('two', { state: 'failed' })
+    story.close('a')
+  })
+  await shown('.tx-sent')
+  expect(text('.tx-sent > button .tx-label')).toEqual(['2 sub-agents 1 working, 1 failed'])
+  on.story.say({ type: 'row.opened', kind: 'answer', row: 'words', n: 92, pos: '292', turn: 't1', run: 't1.run', text: 'Two are out.' })
+  sent(on.story, 'late', 93, 'one', { name: 'shell', verb: 'run', target: 'ls' })
+  await on.show()
+  expect(text('.tx-label').filter((label) => label.includes('ls'))).toEqual([])
+  await press('.tx-sent > button')
+  expect(text('.tx-label')).toEqual(['Used delegate two tasks', '2 sub-agents 1 working, 1 failed', 'Sub-agent Read the tests', '1 step of a sub-agent 1 working', 'Sub-agent Ask the network — failed'])
 })
 
 test('more than thirty steps keep the earlier ones behind a line', async () => {

@@ -12,7 +12,7 @@ export default {
   'files.failed': '{name}: {reason}',
   'files.tooBig': 'over {max} MB',
   'files.tooMany': 'A message has no more than {max} files.',
-  'files.offline': 'no connection; it is sent once the server is back',
+  'files.offline': 'no connection; goes once the server is back',
   'files.gone': 'not on the server any more',
   'files.wait': 'Files are still being uploaded',
   'files.hold': 'A file was not uploaded: try it again, or remove it',

@@ -102,7 +102,7 @@ describe('files of a message that is written', () => {
     await settle()
     uploads[0]!.fail(new ProblemError(0, { error: '', code: 'offline' }))
     await settle()
-    expect(query('.att').textContent).toContain('no connection; it is sent once the server is back')
+    expect(query('.att').textContent).toContain('no connection; goes once the server is back')
     setOnline(true)
     await settle()
     uploads[1]!.done()

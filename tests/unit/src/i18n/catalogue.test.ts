@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { t } from '../../../../i18n'
 import { en as agents } from '../../../../i18n/agents'
+import { en as files } from '../../../../i18n/files'
 import { en as late } from '../../../../i18n/on-demand'
 import { en as queue } from '../../../../i18n/queue'
 import { en as settings } from '../../../../i18n/settings'
 import { age, bytes, clock, duration, running } from '../../../../i18n/format'
 import { makeTranslate } from '../../../../i18n/translate'
 
-const en = { ...settings, ...queue, ...late, ...agents }
+const en = { ...settings, ...queue, ...late, ...agents, ...files }
 const surfaces = import.meta.glob<{ default: Record<string, unknown> }>('../../../../i18n/en/*.ts', { eager: true })
 
 describe('the English catalogue', () => {

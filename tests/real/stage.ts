@@ -16,10 +16,10 @@ export function hermesProgram(): string {
 }
 
 /** Writes what Hermes Agent needs to speak to a model server: a home as a person has it, and nothing that would go to a network. */
-export function writeHome(home: string, base: string, more: { model?: string; key?: string; /** Seconds that an approval waits. */ timeout?: number; lines?: string[] } = {}): void {
+export function writeHome(home: string, base: string, more: { model?: string; key?: string; /** Seconds that an approval waits. */ timeout?: number; /** The model takes pictures. */ vision?: boolean; lines?: string[] } = {}): void {
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, 'config.yaml'), [
-    'model:', '  provider: custom', `  default: ${more.model ?? 'fake-model'}`, `  base_url: ${base}`, '  api_key: ${TALARIA_TEST_KEY}', '  context_length: 128000',
+    'model:', '  provider: custom', `  default: ${more.model ?? 'fake-model'}`, `  base_url: ${base}`, '  api_key: ${TALARIA_TEST_KEY}', '  context_length: 128000', ...(more.vision ? ['  supports_vision: true'] : []),
     'approvals:', '  mode: manual', ...(more.timeout === undefined ? [] : [`  timeout: ${more.timeout}`]), 'security:', '  tirith_enabled: false', 'updates:', '  check: false', ...(more.lines ?? []), '',
   ].join('\n'))
   writeFileSync(join(home, '.env'), `TALARIA_TEST_KEY=${more.key ?? 'a-key-of-the-tests'}\n`, { mode: 0o600 })

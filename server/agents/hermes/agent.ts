@@ -13,9 +13,9 @@ import { reattach } from './reattach'
 import { HermesSession } from './session'
 import type { HermesSessionParts } from './session'
 
-/** What Hermes can do through this adapter, by name (spec/agents.md §5). Images, files, branch and compress are the program's, and not driven from here yet. */
+/** What Hermes can do through this adapter, by name (spec/agents.md §5). Branch and compress are the program's, and not driven from here yet. */
 export const CAPABILITIES: Capability[] = [
-  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'models', 'effort', 'own_history', 'resume', 'rewind', 'usage', 'cost', 'titles',
+  'reasoning', 'tool_arguments', 'tool_results', 'diffs', 'approvals', 'clarify', 'secrets', 'steer', 'stop', 'images', 'files', 'models', 'effort', 'own_history', 'resume', 'rewind', 'usage', 'cost', 'titles',
   'sub_agents', 'background', 'workspace',
 ]
 

@@ -7,11 +7,17 @@ import type { HermesMessage } from './protocol/rest'
 import { IMPORT_LIMITS } from './rest'
 import { closingOf, described } from './tools'
 
-/** User rows that nobody typed (spec/hermes-rpc.md §3, spec/hermes-home.md §3.5): markers of settings, what the background says, and summaries in the place of what was compacted. */
-const SYNTHETIC = /^\s*\[(?:System: |IMPORTANT: |ASYNC DELEGATION)|\[CONTEXT COMPACTION|\[PRIOR CONTEXT/
+/** User rows that nobody typed (spec/hermes-rpc.md §3, spec/hermes-home.md §3.5): markers of settings, and summaries in the place of what was compacted. */
+const MARKER = /^\s*\[System: |\[CONTEXT COMPACTION|\[PRIOR CONTEXT/
+
+/** What Hermes begins a turn with by itself: the background has something to say. */
+const BEGINS = /^\s*\[(?:IMPORTANT: |ASYNC DELEGATION)/
 
 /** What Hermes adds to a message for its model: where pictures lie, and files that were named in it. */
 const ADDED = /(?:\n\n|^)(?:\[Image attached at: [^\n]*\]\n?)+(?:\[screenshot\]\n?)*\s*$|(?:\n|^)\[screenshot\]\s*$|\n\n--- Attached Context ---\n[^]*$/
+
+/** What we put before a message for its files (`attachments.ts`): Hermes has copied them there. What a person names in words of their own stays. */
+const NAMED = /^(?:@file:(?:`\.hermes\/desktop-attachments\/[^`\n]+`|\.hermes\/desktop-attachments\/[^\s`]+) ?)+\n\n/
 
 /** An answer that was never one. */
 const INTERRUPTED = 'Operation interrupted.'
@@ -50,13 +56,16 @@ export function storedMessages(rows: readonly HermesMessage[]): StoredMessage[] 
   return rows.flatMap((row): StoredMessage[] => {
     const common = { id: String(row.id), at: Math.round((row.timestamp ?? 0) * 1000) }
     const text = textOf(row)
-    if (row.role === 'user') return [{ ...common, role: 'user', text: SYNTHETIC.test(text) ? text : text.replace(ADDED, ''), ...(SYNTHETIC.test(text) ? { synthetic: true as const } : {}) }]
+    if (row.role === 'user') {
+      const synthetic = MARKER.test(text) ? ('marker' as const) : BEGINS.test(text) ? ('begins' as const) : undefined
+      return [{ ...common, role: 'user', text: synthetic ? text : text.replace(ADDED, '').replace(NAMED, ''), ...(synthetic ? { synthetic } : {}) }]
+    }
     if (row.role === 'assistant') {
       const calls = (row.tool_calls ?? []).map(callOf)
       for (const { call, name } of calls) names.set(call, name)
       const reasoning = (row.reasoning ?? row.reasoning_content)?.trim()
-      const synthetic = SYNTHETIC.test(text) || text.trim() === INTERRUPTED
-      return [{ ...common, role: 'assistant', text: synthetic ? '' : text, calls, ...(reasoning ? { reasoning } : {}), ...(synthetic ? { synthetic: true as const } : {}) }]
+      const synthetic = MARKER.test(text) || text.trim() === INTERRUPTED
+      return [{ ...common, role: 'assistant', text: synthetic ? '' : text, calls, ...(reasoning ? { reasoning } : {}), ...(synthetic ? { synthetic: 'marker' as const } : {}) }]
     }
     if (row.role !== 'tool') return []
     const call = row.tool_call_id ?? ''

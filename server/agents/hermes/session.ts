@@ -1,5 +1,6 @@
 import type { AgentEvent, AgentSession, Delivery, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
 import { Asked } from './asked'
+import { attach } from './attachments'
 import { undoTo } from './history'
 import { openSession, resumeSession } from './opened'
 import type { Opened } from './opened'
@@ -263,7 +264,13 @@ export class HermesSession implements AgentSession {
       const before = input.retry ? await this.#attempted(input.text) : undefined
       if (this.#live === null || !this.#stands(mine)) return
       if (this.#stopped) return this.#over(mine, { outcome: 'cancelled' })
-      await this.p.program.call('prompt.submit', { session_id: this.#live, text: wellFormedWords(input.text), ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
+      const given = await attach(this.p.program, this.#live, wellFormedWords(input.text), input.attachments ?? [])
+      if (this.#live === null || !this.#stands(mine) || this.#stopped) {
+        await given.detach()
+        return this.#stands(mine) ? this.#over(mine, { outcome: 'cancelled' }) : undefined
+      }
+      if (!again) void this.#tell(given.notices)
+      await this.p.program.call('prompt.submit', { session_id: this.#live, text: given.text, ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
     } catch (error) {
       // What answers late or not at all may have begun: then its own end counts.
       if (mine.begun || !this.#stands(mine)) return
@@ -389,7 +396,7 @@ export class HermesSession implements AgentSession {
     void this.#tell(current.turn.close())
     const counted = this.#count()
     const counting = counted.then((now) => {
-      const usage = now ? usedSince(current.before.counters, now.counters) : {}
+      const usage = { ...current.turn.context, ...(now ? usedSince(current.before.counters, now.counters) : {}) }
       this.#known = now ?? null
       if (this.#next) this.#next.before = now ?? this.#next.before
       this.#counting = null

@@ -1,4 +1,5 @@
 import type { PlanEntry } from '../../contract/rows'
+import type { Usage } from '../../contract/session'
 import type { AgentEvent, TurnEnd } from '../port'
 import { Delegated } from './delegated'
 import { hermesProblem, noReply } from './problem'
@@ -41,6 +42,7 @@ export class HermesTurn {
   #end: TurnEnd | null = null
   #error: string | null = null
   #limit = false
+  #context: Pick<Usage, 'contextUsed' | 'contextSize'> = {}
 
   constructor(parts: HermesTurnParts) {
     this.#p = parts
@@ -51,12 +53,12 @@ export class HermesTurn {
     return this.#end ?? (this.#error === null ? null : { outcome: 'failed', problem: hermesProblem(this.#error, 'error') })
   }
 
-  /** A tool of the main agent runs: only then does a word into the turn reach the model (trap 8). */
-  get inTool(): boolean {
-    return this.#tools.size > 0
+  /** How full the model's context is, as far as Hermes has said. */
+  get context(): Pick<Usage, 'contextUsed' | 'contextSize'> {
+    return this.#context
   }
 
-  /** Hermes' ids of the tools that run. */
+  /** Hermes' ids of the tools that run: only while there is one does a word into the turn reach the model (trap 8). */
   get open(): string[] {
     return [...this.#tools.keys()]
   }
@@ -158,7 +160,7 @@ export class HermesTurn {
   /** What the model named and Hermes did not run when it goes on: there is no such tool (recording 02). One that it has was cut off in a call that is tried again. */
   #unknown(): AgentEvent[] {
     if (this.#named.length === 0 || this.#tools.size > 0) return []
-    const names = this.#named.filter((name) => this.#p.has(name) === false)
+    const names = this.#named.filter((name) => this.#p.has(name) !== true)
     this.#named = []
     return names.flatMap((name): AgentEvent[] => {
       const call = this.#fresh(`unknown ${name}`)
@@ -214,17 +216,17 @@ export class HermesTurn {
   }
 
   #complete({ text = '', status, reasoning, usage, warning }: Payload<'message.complete'>): AgentEvent[] {
-    const context = usage?.context_used === undefined || usage.context_max === undefined ? [] : [{ type: 'usage' as const, usage: { contextUsed: usage.context_used, contextSize: usage.context_max } }]
+    if (usage?.context_used !== undefined && usage.context_max !== undefined) this.#context = { contextUsed: usage.context_used, contextSize: usage.context_max }
     const noted = warning ? [{ type: 'notice' as const, code: 'agent_note', words: warning }] : []
     const none = status === 'complete' ? noReply(text) : null
     if (status === 'interrupted') this.#end ??= { outcome: 'interrupted', problem: { code: 'interrupted' } }
     else if (status === 'error') this.#end ??= { outcome: 'failed', problem: this.#spoken.isStreamed(text) ? { code: 'provider_error' } : hermesProblem(text.replace(/^Error: /, ''), 'provider_error') }
     else if (none === 'empty' || (text.trim() === '' && !this.#spoken.any && this.#spoken.all.trim() === '')) this.#end ??= { outcome: 'failed', problem: { code: 'no_response', ...(text.trim() === '' ? {} : { words: text }) } }
     else this.#end ??= { outcome: 'completed', ...(none === 'limit' || this.#limit ? { reason: 'limit' } : {}) }
-    if (this.#end.outcome !== 'completed') return [...context, ...noted]
+    if (this.#end.outcome !== 'completed') return noted
     // Think tags in the text were not streamed; their content comes here alone (spec/hermes-rpc.md §9).
     const thought: AgentEvent[] = reasoning && !this.#thought ? [{ type: 'reasoning', delta: reasoning }] : []
-    return [...this.#unknown(), ...(this.#spoken.any ? [] : thought), ...this.#spoken.complete(text), ...(this.#spoken.any ? thought : []), ...noted, ...context]
+    return [...this.#unknown(), ...(this.#spoken.any ? [] : thought), ...this.#spoken.complete(text), ...(this.#spoken.any ? thought : []), ...noted]
   }
 
   #newest(fits: (tool: Tool) => boolean): Tool | undefined {

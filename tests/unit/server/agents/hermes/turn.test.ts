@@ -76,7 +76,7 @@ describe('a turn of Hermes', () => {
   })
 
   it('knows how full the context is (recording 01)', () => {
-    expect(of(play(turnsIn('01')[0]!), 'usage')).toEqual([{ type: 'usage', usage: { contextUsed: 1036, contextSize: 200_000 } }])
+    expect(play(turnsIn('01')[0]!).turn.context).toEqual({ contextUsed: 1036, contextSize: 200_000 })
   })
 
   it('has a segment for each model call, and the blank line after tools belongs to none of them (recording 02)', () => {

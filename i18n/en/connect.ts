@@ -53,6 +53,8 @@ export default {
   'connect.fail.http': 'It answered with error {status}',
   'connect.preset.key': 'With a key',
   'connect.found.models': { one: 'Found, {n} model', other: 'Found, {n} models' },
+  'connect.agent': 'Or let Hermes Agent answer, with its own tools, memory and skills. It was not found on this machine.',
+  'connect.agent.how': 'How to install it',
   'connect.skip': 'Skip for now',
   'connect.preset.openrouter.text': 'Many models, one key',
   'connect.preset.anthropic.text': 'Claude, with a key',

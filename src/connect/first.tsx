@@ -99,6 +99,14 @@ export function FirstScreen(props: FirstProps) {
               {t('connect.skip')}
             </button>
           </div>
+          <Show when={props.status.agent?.kind === 'embedded'}>
+            <p class="meta">
+              {t('connect.agent')}{' '}
+              <a class="lnk" href="/settings/agent">
+                {t('connect.agent.how')}
+              </a>
+            </p>
+          </Show>
         </div>
       </main>
     </div>

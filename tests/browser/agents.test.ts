@@ -156,3 +156,12 @@ test('sub-agents stand folded under the step that sent them, with how many there
   await page.getByText('There are three tests').last().waitFor()
   seen.expectNone()
 })
+
+test('where no agent is found, the first screen leads to how Hermes Agent is installed', async () => {
+  hermes.missing = { fault: 'not_installed' }
+  const page = await open(PHONE)
+  await page.getByRole('link', { name: 'How to install it' }).click()
+  await page.getByText('pip install hermes-agent', { exact: true }).waitFor()
+  await expectAccessible(page)
+  seen.expectNone()
+})

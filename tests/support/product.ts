@@ -47,7 +47,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const child = spawn(process.execPath, [main, '--port', String(options.port ?? 0), '--home', join(folder, 'home'), '--state', join(folder, 'state'), ...(options.args ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, HERMES_WEBUI_DEFAULT_WORKSPACE: join(folder, 'work'), TALARIA_LOCAL_MODELS: 'off', ...options.env },
+    env: {
+      PATH: process.env.PATH ?? '', HOME: folder, HERMES_WEBUI_DEFAULT_WORKSPACE: join(folder, 'work'), TALARIA_LOCAL_MODELS: 'off',
+      // A Hermes Agent of this machine answers no test that has not asked for it by a PATH of its own.
+      ...(options.env?.PATH === undefined ? { HERMES_WEBUI_AGENT_DIR: join(folder, 'no-agent') } : {}), ...options.env,
+    },
   })
   let said = ''
   const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)))

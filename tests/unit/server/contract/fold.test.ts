@@ -217,6 +217,16 @@ describe('a run that takes up after a restart', () => {
   })
 })
 
+test('an effort stays with the chat until it is given back, whatever else changes with it', () => {
+  const story = new Story().say({ type: 'session.changed', effort: 'high', approvals: 'all' })
+  expect(story.value.session).toMatchObject({ effort: 'high', approvals: 'all' })
+  story.say({ type: 'session.changed', title: 'x', titleBy: 'person' }).say({ type: 'session.changed', approvals: 'ask' })
+  expect(story.value.session).toMatchObject({ effort: 'high', title: 'x' })
+  story.say({ type: 'session.changed', effort: null, model: { provider: 'p', id: 'm' } })
+  expect(story.value.session).not.toHaveProperty('effort')
+  expect(story.value.session).not.toHaveProperty('approvals')
+})
+
 test('the head says what is allowed by itself and what the agent calls its session, and neither longer than it holds', () => {
   const agent = { kind: 'scripted' as const, name: 'S' }
   const story = new Story().say({ type: 'session.changed', approvals: 'all' }).say({ type: 'agent.bound', agent, foreign: 'theirs', why: 'first' })

@@ -9,7 +9,6 @@ import { HermesFault } from './port'
 import type { HermesProgram } from './port'
 import { wellFormedWords } from './prompt'
 import type { HermesEvent } from './protocol/events'
-import { textOf } from './protocol/rest'
 import type { SessionInfo } from './protocol/shapes'
 import { HermesTurn } from './turn'
 import { asNumbers, usedSince } from './usage'
@@ -261,7 +260,6 @@ export class HermesSession implements AgentSession {
 
   async #submit(mine: Current, input: TurnInput, again = false): Promise<void> {
     try {
-      const before = input.retry ? await this.#attempted(input.text) : undefined
       if (this.#live === null || !this.#stands(mine)) return
       if (this.#stopped) return this.#over(mine, { outcome: 'cancelled' })
       const given = await attach(this.p.program, this.#live, wellFormedWords(input.text), input.attachments ?? [])
@@ -270,7 +268,7 @@ export class HermesSession implements AgentSession {
         return this.#stands(mine) ? this.#over(mine, { outcome: 'cancelled' }) : undefined
       }
       if (!again) void this.#tell(given.notices)
-      await this.p.program.call('prompt.submit', { session_id: this.#live, text: given.text, ...(before === undefined ? {} : { truncate_before_user_ordinal: before }) })
+      await this.p.program.call('prompt.submit', { session_id: this.#live, text: given.text })
     } catch (error) {
       // What answers late or not at all may have begun: then its own end counts.
       if (mine.begun || !this.#stands(mine)) return
@@ -290,14 +288,6 @@ export class HermesSession implements AgentSession {
     }
     await this.#submit(mine, input, true)
     return true
-  }
-
-  /** The place of an earlier attempt among the user rows: what stands from there on is cut when it is tried again. Undefined: Hermes keeps none. */
-  async #attempted(text: string): Promise<number | undefined> {
-    const rows = this.#stored === undefined ? null : await this.p.program.messages(this.#stored)
-    const users = (rows ?? []).filter(({ role }) => role === 'user')
-    const last = users.at(-1)
-    return last && textOf(last).trim().endsWith(wellFormedWords(text).trim()) ? users.length - 1 : undefined
   }
 
   #hear(event: HermesEvent): void | Promise<void> {

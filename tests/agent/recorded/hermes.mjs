@@ -137,7 +137,7 @@ function serve(socket) {
     if (random(2) === 0) {
       waits.resolve()
       await sleep(random(20))
-    } else setTimeout(waits.resolve, random(20))
+    } else setTimeout(() => waits.resolve(), random(20))
     result(waits.result)
   })
 }

@@ -24,6 +24,9 @@ const STOP_MS = 5_000
 const STOP_LOOK = 1_000
 /** ms that a live session lasts after its last turn: each costs Hermes 52 MB (spec/agents.md §4). */
 const IDLE_MS = 10 * 60_000
+/** ms between two questions for life while a tool works, and how many in a row may have no answer (spec/agents.md §4: ten minutes). */
+const LIFE_MS = 60_000
+const LIFE_MOST = 10
 /** How often a live session is tried to be had. */
 const OPEN_TRIES = 3
 /** ms that the counters of a turn may take, and that a close may. */
@@ -77,6 +80,7 @@ export class HermesSession implements AgentSession {
   #closed = false
   #cancelRest: () => void = () => undefined
   #cancelBusy: () => void = () => undefined
+  #cancelLife: () => void = () => undefined
   /** Events that wait while a turn's counters are read: what comes next belongs to the next turn. */
   #waiting: HermesEvent[] = []
   #counting: Promise<void> | null = null
@@ -199,6 +203,7 @@ export class HermesSession implements AgentSession {
     this.#closed = true
     this.#cancelRest()
     this.#cancelBusy()
+    this.#cancelLife()
     this.#unloss()
     const live = this.#live
     const running = this.#current ?? this.#next
@@ -310,6 +315,7 @@ export class HermesSession implements AgentSession {
     const mine = this.#current
     if (mine && this.#process === null) {
       mine.begun = true
+      this.#watch(mine, 0)
       return
     }
     this.#next = mine ?? this.#next
@@ -362,6 +368,22 @@ export class HermesSession implements AgentSession {
         if (state === 'busy' && now < BUSY_MOST) return this.#untilFree(current, now)
         if (state === 'busy') await this.#drop()
         this.#over(current, current.turn.end ?? { outcome: 'completed' })
+      })
+    })
+  }
+
+  /** While a tool works nothing has to come: only a question that is not answered says that Hermes hangs. */
+  #watch(current: Current, missed: number): void {
+    this.#cancelLife()
+    this.#cancelLife = this.p.timers.after(LIFE_MS, () => {
+      if (this.#current !== current) return
+      const waits = current.turn.open.length > 0 && !this.asked.any
+      void (waits ? this.#state() : Promise.resolve('busy')).then((state) => {
+        if (this.#current !== current) return
+        const now = state === 'unknown' ? missed + 1 : 0
+        if (now < LIFE_MOST) return this.#watch(current, now)
+        this.#over(current, { outcome: 'failed', problem: { code: 'agent_silent', words: 'Hermes Agent does not answer any more.' } })
+        this.p.deaf()
       })
     })
   }

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../port'
+import { Repeat } from './repeat'
 
 /**
  * The text of one model call at a time, as people see it. Hermes streams each call's text, and repeats it whole at its end: before tools as
@@ -10,8 +11,7 @@ export class Spoken {
   #parted = 0
   /** What was streamed of this call, repeats of retries included: so Hermes repeats it at the end. */
   #streamed = ''
-  /** A call that begins where text of the same call stands is a retry; what it repeats waits here. */
-  #again: string | null = null
+  #repeat = new Repeat()
 
   /** Every text that was streamed in the turn, in Hermes' own measure: what `inflight.assistant` of a resume counts. */
   all = ''
@@ -24,8 +24,7 @@ export class Spoken {
   say(delta: string): AgentEvent[] {
     this.all += delta
     this.#streamed += delta
-    if (this.#again !== null) return this.#repeat(delta)
-    return this.#show(this.#shown === '' ? trimmed(delta) : delta)
+    return this.#show(this.#shown === '' ? trimmed(delta) : this.#repeat.take(this.#shown, delta))
   }
 
   /** What follows stands in a row of its own, though the call goes on: a thought, a question. */
@@ -40,7 +39,7 @@ export class Spoken {
 
   /** A model call begins. Where this one has said something it is tried again, and what it says again is not shown again (recording 10). */
   call(): void {
-    if (this.#shown !== '') this.#again = ''
+    this.#repeat.begin(this.#shown)
   }
 
   /** The whole text of the call, before its tools. */
@@ -79,24 +78,11 @@ export class Spoken {
     return [{ type: 'text', delta }]
   }
 
-  /** While it repeats what is shown, nothing is; where it goes another way it went on, and all of it is shown. */
-  #repeat(delta: string): AgentEvent[] {
-    const again = (this.#again ?? '') + delta
-    const mark = again.trimStart()
-    if (this.#shown.trimStart().startsWith(mark)) {
-      this.#again = again
-      return []
-    }
-    this.#again = null
-    const begun = this.#shown.trimStart()
-    return this.#show(mark.startsWith(begun) ? mark.slice(begun.length) : again)
-  }
-
   #reset(): void {
     this.#shown = ''
     this.#streamed = ''
     this.#parted = 0
-    this.#again = null
+    this.#repeat.end()
   }
 }
 

@@ -5,6 +5,7 @@ import { Delegated } from './delegated'
 import { hermesProblem, noReply } from './problem'
 import type { HermesEvent, Payload } from './protocol/events'
 import { keptApproval, keptClarify, raisedOf, raisedSecret } from './questions'
+import { Repeat } from './repeat'
 import { Spoken } from './spoken'
 import { closingOf, described, headOf } from './tools'
 
@@ -38,7 +39,9 @@ export class HermesTurn {
   #named: string[] = []
   /** Clarifying questions of before our restart, whose call is not known. */
   #again = new Set<string>()
-  #thought = false
+  /** What it has thought in this model call. */
+  #thought = ''
+  #rethought = new Repeat()
   #end: TurnEnd | null = null
   #error: string | null = null
   #limit = false
@@ -80,15 +83,17 @@ export class HermesTurn {
       case 'message.delta':
         return [...this.#unknown(), ...this.#spoken.say(event.payload.text)]
       case 'reasoning.delta': {
-        if (event.payload.text === '') return []
-        this.#thought = true
+        const fresh = this.#rethought.take(this.#thought, event.payload.text)
+        if (fresh === '') return []
+        this.#thought += fresh
         this.#spoken.part()
-        return [...this.#unknown(), { type: 'reasoning', delta: event.payload.text }]
+        return [...this.#unknown(), { type: 'reasoning', delta: fresh }]
       }
       case 'thinking.delta':
         // A phrase at the beginning of each model call, and nothing that anybody thinks (trap 7).
         return event.payload.text === '' ? [] : this.#called()
       case 'message.interim':
+        this.#callOver()
         return this.#spoken.interim(event.payload.text)
       case 'message.complete':
         return this.#complete(event.payload)
@@ -150,9 +155,14 @@ export class HermesTurn {
     return [...(this.end?.outcome === 'completed' ? this.#unknown() : []), ...this.#delegated.close()]
   }
 
+  #callOver(): void {
+    this.#thought = ''
+    this.#rethought.end()
+  }
+
   #called(): AgentEvent[] {
     const events = this.#unknown()
-    this.#thought = false
+    this.#rethought.begin(this.#thought)
     this.#spoken.call()
     return events
   }
@@ -179,6 +189,7 @@ export class HermesTurn {
     // A clarifying question has a row of its own that says everything about the call.
     const shown = payload.name !== 'clarify'
     this.#tools.set(payload.tool_id, { call, name: payload.name, command, shown, questions: new Set(), changed: head.args === undefined })
+    this.#callOver()
     this.#spoken.tool()
     if (payload.name === 'delegate_task') this.#delegated.began(call)
     return shown ? [{ type: 'tool.started', call, name: payload.name, ...head }] : []
@@ -225,7 +236,7 @@ export class HermesTurn {
     else this.#end ??= { outcome: 'completed', ...(none === 'limit' || this.#limit ? { reason: 'limit' } : {}) }
     if (this.#end.outcome !== 'completed') return noted
     // Think tags in the text were not streamed; their content comes here alone (spec/hermes-rpc.md §9).
-    const thought: AgentEvent[] = reasoning && !this.#thought ? [{ type: 'reasoning', delta: reasoning }] : []
+    const thought: AgentEvent[] = reasoning && this.#thought === '' ? [{ type: 'reasoning', delta: reasoning }] : []
     return [...this.#unknown(), ...(this.#spoken.any ? [] : thought), ...this.#spoken.complete(text), ...(this.#spoken.any ? thought : []), ...noted]
   }
 

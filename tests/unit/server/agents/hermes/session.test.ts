@@ -223,6 +223,29 @@ describe('turns of Hermes that nobody submitted', () => {
   })
 })
 
+describe('a Hermes that says nothing', () => {
+  it('is asked for life each minute while a tool works, and fails when it has not answered ten times', async () => {
+    await opened()
+    const { end } = await begun()
+    await program.say('tool.start', { tool_id: 't', name: 'terminal', context: '' })
+    let asked = 0
+    let silent = false
+    program.answers['session.active_list'] = () => {
+      asked++
+      if (silent) throw new HermesFault('slow', 'no answer')
+      return { sessions: [{ id: 'live1', session_key: 'stored1', status: 'working' }] }
+    }
+    await clock.advance(20 * 60_000)
+    expect(asked).toBe(20)
+    silent = true
+    await clock.advance(9 * 60_000)
+    expect(deaf).toBe(0)
+    await clock.advance(60_000)
+    expect(await end).toMatchObject({ outcome: 'failed', problem: { code: 'agent_silent' } })
+    expect(deaf).toBe(1)
+  })
+})
+
 describe('stopping Hermes', () => {
   it('is over when it says so, and what it calls denied or failed is cancelled (recording 07)', async () => {
     await opened()

@@ -251,6 +251,13 @@ describe('the text of a turn of Hermes', () => {
     expect(play([spinner, delta('The answer'), spinner, delta('The '), delta('answer is'), delta(' 42'), complete('The answerThe answer is 42')]).texts).toEqual(['The answer is 42'])
   })
 
+  it('is thought once where a retry thinks it again', () => {
+    const think = (text: string): HermesEvent => heard('reasoning.delta', { text })
+    expect(of(play([spinner, think('Let me see'), spinner, think('Let me'), think(' see it'), delta('x'), complete('x')]), 'reasoning').map(({ delta: text }) => text).join('')).toBe('Let me see it')
+    const twice = [spinner, think('Same.'), start('t', 'a', {}), done('t', 'a', {}), spinner, think('Same.'), delta('x'), complete('x')]
+    expect(of(play(twice), 'reasoning').map(({ delta: text }) => text)).toEqual(['Same.', 'Same.'])
+  })
+
   it('is said whole where the next call goes on with other words', () => {
     expect(play([spinner, delta('One. '), spinner, delta('Two.'), complete('One. Two.')]).texts).toEqual(['One. Two.'])
   })

@@ -62,12 +62,12 @@ export interface AgentHistory {
 }
 
 /**
- * One row of an agent's store, in plain words, as they would have been shown. `id` is unique in the store and never used again. `at`: server's ms. `synthetic`: a user's row that
- * no person wrote, or a summary in the place of rows that are no longer read.
+ * One row of an agent's store, in plain words, as they would have been shown. `id` is unique in the store and never used again. `at`: server's ms. `synthetic`: no person wrote it, or it
+ * is no answer: a `marker` says something about the session, such as a summary in the place of rows that are no longer read; a `begins` is what the agent began a turn with by itself.
  */
 export type StoredMessage = { id: string; at: number } & (
-  | { role: 'user'; text: string; synthetic?: true }
-  | { role: 'assistant'; text: string; reasoning?: string; calls: StoredCall[]; synthetic?: true }
+  | { role: 'user'; text: string; synthetic?: 'marker' | 'begins' }
+  | { role: 'assistant'; text: string; reasoning?: string; calls: StoredCall[]; synthetic?: 'marker' }
   | { role: 'tool'; call: string; state: 'done' | 'failed' | 'cancelled' | 'denied' | 'unknown'; result: string }
 )
 

@@ -3,7 +3,7 @@ import { changeHead } from './apply-runs'
 import type { EventOf } from './events'
 import { insertRow, removeRows } from './order'
 import type { Row } from './rows'
-import type { SessionHead, Transcript, Turn } from './session'
+import type { Transcript, Turn } from './session'
 import type { Touched } from './touched'
 
 /** Rows that one append may import (spec/log.md §3): what a long history takes, other chats do not wait for. */
@@ -34,6 +34,6 @@ export function importRows(value: Transcript, event: EventOf<'rows.imported'>, b
     insertRow(value, row)
     touched.rows.add(row.id)
   }
-  changeHead(value, event.seq, touched, (head) => ({ count: head.count + event.counted, lastAt: Math.max(head.lastAt, event.lastAt), foreignMark: event.mark }) as Partial<SessionHead>)
+  changeHead(value, event.seq, touched, (head) => ({ count: head.count + event.counted, lastAt: Math.max(head.lastAt, event.lastAt) }))
   return true
 }

@@ -39,12 +39,12 @@ export function changeSession(value: Transcript, event: EventOf<'session.changed
   return true
 }
 
-/** Another agent does not know the session of the one before it, and another session has a store mark of its own. */
+/** Another agent does not know the session of the one before it, and of another session nobody knows yet where it stands. */
 export function bindAgent(value: Transcript, event: EventOf<'agent.bound'>, touched: Touched): boolean {
-  const { agent, foreign, mark, why } = event
+  const { agent, foreign, why } = event
   const leaves = (why === 'changed' || why === 'reseeded') && foreign === undefined
-  const unmarked = mark === undefined && (leaves || (foreign !== undefined && foreign !== value.session!.foreign))
-  changeHead(value, event.seq, touched, () => ({ agent, foreign, foreignMark: mark }) as Partial<SessionHead>, ...(leaves ? ['foreign' as const] : []), ...(unmarked ? ['foreignMark' as const] : []))
+  const unmarked = leaves || (foreign !== undefined && foreign !== value.session!.foreign)
+  changeHead(value, event.seq, touched, () => ({ agent, foreign }) as Partial<SessionHead>, ...(leaves ? ['foreign' as const] : []), ...(unmarked ? ['foreignMark' as const] : []))
   return true
 }
 

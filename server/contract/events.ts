@@ -30,8 +30,8 @@ export type RowOpened = RowOpening &
 
 export interface EventPayloads {
   'session.created': { title: string; titleBy: TitleBy; profile: string; workspace: string; agent: AgentRef | null; model: ModelRef | null; source: SessionHead['source'] }
-  /** `reseeded` and `changed` come with a divider row, once there is another foreign session; without one the chat has none until then. `mark`: as in `run.settled`; another foreign session without one has none. */
-  'agent.bound': { agent: AgentRef; foreign?: string; mark?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
+  /** `reseeded` and `changed` come with a divider row, once there is another foreign session; without one the chat has none until then. */
+  'agent.bound': { agent: AgentRef; foreign?: string; why: 'first' | 'resumed' | 'rotated' | 'reseeded' | 'changed' }
   'session.changed': { title?: string; titleBy?: TitleBy; workspace?: string; model?: ModelRef | null; /** Null: the agent's own measure. */ effort?: string | null; pinned?: boolean; archived?: boolean; approvals?: 'ask' | 'all' }
   'turn.admitted': { turn: string; key?: string; row: string; n: number; pos: string; text: string; source: TurnSource; attachments?: readonly Attachment[] }
   'run.started': { run: string; turn: string; generation: number; attempt: number; cause: RunCause; agent: AgentRef; model: ModelRef | null; /** Only with `reattached`: closed rows of the turn that become live again and belong to this run. Of words, those that were given back to the draft: they are with the agent again. */ reopens?: string[] }
@@ -83,7 +83,7 @@ export interface EventPayloads {
    * `turns` and `rows` count them; `first` and `last` are the places of the first and the last row. `replaced`: rows that leave because the store has them whole. `counted`: how much
    * the head's `count` rises by all of it. `lastAt`: server's ms of the newest of them. At most `IMPORT_LIMIT` rows an append.
    */
-  'rows.imported': { source: AgentKind; turns: number; rows: number; first: string; last: string; replaced: string[]; counted: number; lastAt: number; mark?: string }
+  'rows.imported': { source: AgentKind; turns: number; rows: number; first: string; last: string; replaced: string[]; counted: number; lastAt: number }
   'session.deleted': Record<never, never>
 }
 

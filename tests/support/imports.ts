@@ -66,7 +66,7 @@ function withImports({ session, appends }: History, choices: readonly Choice[]):
       const counted = batch.rows.filter(({ kind }) => kind !== 'thought')
       const event: Event = {
         type: 'rows.imported', session, seq: 0, at, source: 'hermes', turns: batch.turns.length, rows: batch.rows.length, first: batch.rows[0]!.pos, last: batch.rows.at(-1)!.pos,
-        replaced: half ? [half.row] : [], counted: counted.length - (half ? 1 : 0), lastAt: at, ...(b % 2 ? { mark: `mark ${b}` } : {}),
+        replaced: half ? [half.row] : [], counted: counted.length - (half ? 1 : 0), lastAt: at,
       }
       const foreign = batch.rows.map((row): ForeignRow => ({ store: 'theirs', session: 'one', row: `${session} ${row.n}`, ours: b % 5 ? row.id : null }))
       push({ session, expectSeq: 0, urgency: 'now', events: [event], imported: batch, foreign })

@@ -59,7 +59,7 @@ export function plain(text: string): string {
 /** Whether a message begins something that is shown as a turn of its own: a person's words, or others that the agent has answered. */
 export function asks(messages: readonly StoredMessage[], at: number): boolean {
   const message = messages[at]!
-  return message.role === 'user' && (!message.synthetic || messages[at + 1]?.role === 'assistant')
+  return message.role === 'user' && (!message.synthetic || (message.synthetic === 'begins' && messages[at + 1]?.role === 'assistant'))
 }
 
 /**
@@ -73,7 +73,7 @@ export function spanOf(messages: readonly StoredMessage[], known: ReadonlyMap<st
     return message.role === 'user' && (question === null || plain(message.text).includes(plain(question)))
   })
   if (from === undefined) return null
-  const next = fresh.find((i) => i > from && messages[i]!.role === 'user' && !(messages[i] as { synthetic?: true }).synthetic)
+  const next = fresh.find((i) => i > from && messages[i]!.role === 'user' && !(messages[i] as { synthetic?: string }).synthetic)
   return { from, to: next ?? messages.length }
 }
 

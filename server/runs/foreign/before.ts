@@ -36,16 +36,16 @@ export async function beforeTurn(p: ForeignParts): Promise<AgentSession> {
   return settled(p, foreign, standing, stored)
 }
 
-async function settled(p: ForeignParts, foreign: string, standing: Standing, stored: { mark: string; messages: StoredMessage[] }): Promise<AgentSession> {
+async function settled(p: ForeignParts, foreign: string, standing: Standing, stored: { messages: StoredMessage[] }): Promise<AgentSession> {
   const { messages } = stored
   const known = await knownOf(p)
   // Tried again, the question stands already, and an earlier attempt may have brought it to the agent.
   const rows = p.anew === 'retried' ? [...standing.rows, ...(await questionRow(p, standing.question))] : standing.rows
   const aligned = align(messages, known, rows)
-  if (aligned.strange) return anew(p, { foreign, messages, known })
+  if (aligned.strange || (await mayBeCopies(p, foreign, messages, aligned, standing))) return anew(p, { foreign, messages, known })
   const { ours } = aligned
   earlierAttempt(aligned, messages, standing.question)
-  const took = await takeIn(p, foreign, standing, messages, known, aligned, stored.mark)
+  const took = await takeIn(p, foreign, standing, messages, known, aligned)
   const cut = ours.findIndex((row) => row === null || row === standing.question)
   if (cut < 0) {
     if (took) await p.renew()
@@ -58,6 +58,21 @@ async function settled(p: ForeignParts, foreign: string, standing: Standing, sto
   return (await rewound(p, foreign, messages.slice(0, cut), ours, target.id)) ?? anew(p)
 }
 
+/**
+ * Whether what looks new may be a copy of what was retracted here: the store was written anew, so that rows which stand are not known by their ids any more, and retracted ones cannot be
+ * known again either, since their words are gone.
+ */
+async function mayBeCopies({ store, session, history, profile }: ForeignParts, foreign: string, messages: readonly StoredMessage[], { ours, known, fresh }: Aligned, { rows }: Standing): Promise<boolean> {
+  if (!messages.some((_, i) => i >= fresh && asks(messages, i))) return false
+  const all = (await store.foreign(session)).filter((row) => row.store === history.store(profile))
+  const here = all.filter((row) => row.session === foreign)
+  const read = new Set(messages.map(({ id }) => id))
+  const left = (here.length > 0 ? here : all).filter(({ row }) => !read.has(row))
+  const covered = new Set(ours.filter((_, i) => known[i]))
+  const stands = new Set(rows.map(({ id }) => id))
+  return left.some((row) => row.ours === null) && left.some((row) => row.ours !== null && stands.has(row.ours) && !covered.has(row.ours))
+}
+
 /** What followed on the question when it was asked before was retracted with that attempt, whether it is known or not. */
 function earlierAttempt(aligned: Aligned, messages: readonly StoredMessage[], question: string): void {
   const { ours } = aligned
@@ -67,39 +82,49 @@ function earlierAttempt(aligned: Aligned, messages: readonly StoredMessage[], qu
 }
 
 /** Writes what is new in the store as rows before the turn, and what was matched as known; whether anything came. */
-async function takeIn(p: ForeignParts, foreign: string, standing: Standing, messages: readonly StoredMessage[], known: Map<string, string | null>, aligned: Aligned, mark: string): Promise<boolean> {
+async function takeIn(p: ForeignParts, foreign: string, standing: Standing, messages: readonly StoredMessage[], known: Map<string, string | null>, aligned: Aligned): Promise<boolean> {
   const { ours } = aligned
   const last = standing.rows.at(-1)
   const turn = last && standing.turns.find(({ id }) => id === last.turn)
   // What follows on the last question that we have is its answer: whole where our run of it broke off, else known.
   const broke = turn !== undefined && lastRun(turn)?.outcome === 'interrupted' && ours[aligned.fresh - 1] !== undefined && isOf(standing, ours[aligned.fresh - 1]!, turn.id)
   let from = aligned.fresh
-  if (!broke) while (last && from < messages.length && !asks(messages, from)) ours[from++] = last.id
+  // A marker before anything that stands here shows nothing that could be lost.
+  while (!broke && from < messages.length && !asks(messages, from) && (last || messages[from]!.role === 'user')) ours[from++] = last?.id ?? null
   const shown = new Set(ours)
   const goesOn = broke && from < messages.length && !asks(messages, from)
-  const fresh = messages.slice(from).map((message, i) => (goesOn && broke && i < untilAsked(messages, from) ? unthought(message, standing, turn.id) : message))
-  const halves = goesOn ? standing.rows.filter((row) => row.turn === turn.id && row.kind === 'answer' && !shown.has(row.id)) : []
+  const before = goesOn ? untilAsked(messages, from) : from
+  const fresh = messages.flatMap((message, i): { message: StoredMessage; at: number }[] => {
+    if (i < from || (message.role === 'user' && !asks(messages, i))) return []
+    return [{ message: goesOn && i < before ? unthought(message, standing, turn!.id) : message, at: i }]
+  })
+  const halves = goesOn ? standing.rows.filter((row) => row.turn === turn!.id && row.kind === 'answer' && !shown.has(row.id)) : []
   let suffix = ''
-  const imports = importsOf(fresh, p.agent.kind, halves.map(({ id }) => ({ id, counted: true })), {
+  const imports = importsOf(fresh.map(({ message }) => message), p.agent.kind, halves.map(({ id }) => ({ id, counted: true })), {
     mint: (kind) => p.mint(kind), place: () => ({ n: p.run.ledger.number(), pos: standing.behind + (suffix = posAfter(suffix)) }), ...(broke ? { turn: turn.id } : {}),
   })
-  const marked = ours.every((row) => row !== null && row !== standing.question)
-  let rest = newlyKnown(p, foreign, known, ours.flatMap((row, i) => (row === undefined || i >= from ? [] : [[messages[i]!.id, row] as const])))
-  for (const [i, { draft, batch, shows }] of imports.entries()) {
-    const here = newlyKnown(p, foreign, known, shows.map(({ index, row }) => [fresh[index]!.id, row] as const))
-    for (const { index, row } of shows) ours[from + index] = row
-    const last = i === imports.length - 1
-    await p.run.ledger.write({ drafts: [{ ...draft, ...(last && marked ? { mark } : {}) }], imported: batch, foreign: [...rest, ...here], generation: p.run.generation })
-    rest = []
+  for (const { shows } of imports) for (const { index, row } of shows) ours[fresh[index]!.at] = row
+  // Markers in between are known as what stands before them.
+  for (let i = from; i < ours.length; i++) ours[i] ??= ours[i - 1] ?? last?.id ?? null
+  let next = 0
+  const until = (row: string | undefined): readonly (readonly [string, string | null])[] => {
+    const end = row === undefined ? messages.length : ours.lastIndexOf(row) + 1
+    const rows = messages.slice(next, end).map(({ id }, i) => [id, ours[next + i] ?? null] as const)
+    next = Math.max(next, end)
+    return rows
   }
+  for (const { draft, batch, shows } of imports) {
+    await p.run.ledger.write({ drafts: [draft], imported: batch, foreign: newlyKnown(p, foreign, known, until(shows.at(-1)?.row)), generation: p.run.generation })
+  }
+  const rest = newlyKnown(p, foreign, known, until(undefined))
   if (rest.length > 0) await p.run.ledger.write({ drafts: [bound(p, foreign)], foreign: rest, generation: p.run.generation })
   return imports.length > 0
 }
 
-/** How many messages from here on belong to the same turn. */
+/** Where the turn ends that a message belongs to. */
 function untilAsked(messages: readonly StoredMessage[], from: number): number {
   const next = messages.findIndex((_, i) => i >= from && asks(messages, i))
-  return (next < 0 ? messages.length : next) - from
+  return next < 0 ? messages.length : next
 }
 
 /** Thoughts that were shown while the turn ran stand; stored ones would double them. */
@@ -156,7 +181,7 @@ async function anew(p: ForeignParts, strange?: { foreign: string; messages: read
   const buried = strange && last ? newlyKnown(p, strange.foreign, strange.known, strange.messages.map(({ id }) => [id, last.id] as const)) : []
   await p.run.ledger.write({
     drafts: [
-      { type: 'agent.bound', agent: p.agent, foreign, mark: stored.mark, why: 'reseeded' }, p.run.journal.divider('agent_reseeded'),
+      { type: 'agent.bound', agent: p.agent, foreign, why: 'reseeded' }, p.run.journal.divider('agent_reseeded'),
       ...(strange ? [p.run.journal.divider('agent_unmatched')] : []),
     ],
     foreign: [...buried, ...newlyKnown(p, foreign, new Map(), stored.messages.map(({ id }, i) => [id, said[i]!.id] as const))],

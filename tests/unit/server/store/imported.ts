@@ -32,10 +32,10 @@ export function importContract(name: string, make: () => Promise<Harness>): void
       const cursor = String(await store.head())
       const before = chat.place()
       const answer = posBehind(before.pos, 2)
-      await store.append(imported(chat, answer, { mark: 'm1' }))
+      await store.append(imported(chat, answer))
       const window = (await store.window('ses_a', { limit: 10 }))!
       expect(window.rows.map(({ id }) => id)).toEqual(['row_trn_1', 'row_1', 'theirs_0', 'theirs_1'])
-      expect(window.session).toMatchObject({ count: 4, lastAt: 5000, foreignMark: 'm1' })
+      expect(window.session).toMatchObject({ count: 4, lastAt: 5000 })
       const changes = (await store.changes('ses_a', { after: cursor, from: '', limit: 10 }))!
       expect(changes.rows.map(({ id, seq }) => [id, seq])).toEqual([['theirs_0', chat.seq], ['theirs_1', chat.seq]])
       expect(changes.turns.map(({ id, runs }) => [id, runs])).toEqual([['trn_theirs', []]])
@@ -123,8 +123,8 @@ export function importContract(name: string, make: () => Promise<Harness>): void
 }
 
 /** An append that imports one turn of a user row and answers at these places. */
-function imported(chat: Chat, places: readonly string[], more: { mark?: string; replaced?: string[]; ids?: number } = {}): Append {
-  const { ids = 0, replaced = [], mark } = more
+function imported(chat: Chat, places: readonly string[], more: { replaced?: string[]; ids?: number } = {}): Append {
+  const { ids = 0, replaced = [] } = more
   const turn = ids ? `trn_theirs_${ids}` : 'trn_theirs'
   const seq = chat.seq + 1
   const rows = places.map((pos, i): Row => {
@@ -134,6 +134,5 @@ function imported(chat: Chat, places: readonly string[], more: { mark?: string; 
   const batch: ImportBatch = { turns: [{ id: turn, row: rows[0]!.id, pos: places[0]!, source: 'person', admittedAt: 5000, runs: [], seq }], rows }
   return chat.append([{
     type: 'rows.imported', source: 'hermes', turns: 1, rows: rows.length, first: places[0]!, last: places.at(-1)!, replaced, counted: rows.length - replaced.length, lastAt: 5000,
-    ...(mark === undefined ? {} : { mark }),
   }], { imported: batch })
 }

@@ -46,11 +46,11 @@ describe('rows of Hermes (spec/hermes-home.md §4)', () => {
   })
 
   test.each([
-    ['[System: model switched to x]', true], ['[IMPORTANT: Background process 1 finished]', true], ['[ASYNC DELEGATION BATCH COMPLETE]\nx', true], ['earlier\n[CONTEXT COMPACTION — summary]', true],
-    ['[IMPORTANT] read this', false], ['System: hello', false],
+    ['[System: model switched to x]', 'marker'], ['[IMPORTANT: Background process 1 finished]', 'begins'], ['[ASYNC DELEGATION BATCH COMPLETE]\nx', 'begins'], ['earlier\n[CONTEXT COMPACTION — summary]', 'marker'],
+    ['[IMPORTANT] read this', null], ['System: hello', null],
   ])('a user row that nobody typed is told apart: %s', (text, synthetic) => {
-    expect(storedMessages([row('user', text)])[0]).toMatchObject({ text, ...(synthetic ? { synthetic: true } : {}) })
-    expect('synthetic' in storedMessages([row('user', text)])[0]!).toBe(synthetic)
+    expect(storedMessages([row('user', text)])[0]).toMatchObject({ text, ...(synthetic ? { synthetic } : {}) })
+    expect('synthetic' in storedMessages([row('user', text)])[0]!).toBe(synthetic !== null)
   })
 
   test('what Hermes adds to a message for its model is no word of the person', () => {
@@ -60,7 +60,7 @@ describe('rows of Hermes (spec/hermes-home.md §4)', () => {
   })
 
   test('an interruption is no answer', () => {
-    expect(storedMessages([row('assistant', 'Operation interrupted.')])[0]).toMatchObject({ text: '', synthetic: true })
+    expect(storedMessages([row('assistant', 'Operation interrupted.')])[0]).toMatchObject({ text: '', synthetic: 'marker' })
   })
 })
 

@@ -40,6 +40,7 @@ export default {
   'composer.effort.high': 'High',
   'composer.effort.xhigh': 'Very high',
   'composer.effort.max': 'Highest',
+  'composer.effort.ultra': 'Ultra',
   'composer.model.agent': 'About this agent',
   'composer.model.unlisted': 'The agent cannot say which models it has. It uses its own.',
   'composer.refused.agent_unavailable': 'The agent of this chat is not here.',

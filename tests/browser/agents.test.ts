@@ -160,7 +160,7 @@ test('sub-agents stand folded under the step that sent them, with how many there
 test('where no agent is found, the first screen leads to how Hermes Agent is installed', async () => {
   hermes.missing = { fault: 'not_installed' }
   const page = await open(PHONE)
-  await page.getByRole('link', { name: 'How to install it' }).click()
+  await page.getByRole('link', { name: 'How to set it up' }).click()
   await page.getByText('pip install hermes-agent', { exact: true }).waitFor()
   await expectAccessible(page)
   seen.expectNone()

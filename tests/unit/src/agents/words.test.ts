@@ -60,5 +60,5 @@ test('the model of a chat that names none is its agent’s own, and ours only fo
 })
 
 test('an effort is named in words, one of a newer agent by its own name', () => {
-  expect([effortName('xhigh'), effortName('ultra')]).toEqual(['Very high', 'ultra'])
+  expect([effortName('xhigh'), effortName('odd')]).toEqual(['Very high', 'odd'])
 })

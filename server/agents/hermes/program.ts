@@ -95,7 +95,10 @@ export class Program implements HermesProgram {
     return this.#using(async () => {
       if (this.#ended) throw new HermesFault('lost', 'The server ends.')
       // It has let one question pass already; it gets a moment, and not all that time again.
-      if (this.#supervisor.status().state === 'degraded' && !(await this.#answers(this.parts.patience.interrupt))) await this.#stop()
+      if (this.#supervisor.status().state === 'degraded' && !(await this.#answers(this.parts.patience.interrupt))) {
+        this.#disconnect()
+        await this.#supervisor.stop()
+      }
       const running = await this.#supervisor.ensure().catch((error: unknown) => {
         throw error instanceof NotStarted ? faultOf(error) : error
       })

@@ -5,7 +5,7 @@ import type { QueueItem } from '../../../../server/contract/queue'
 import type { Row } from '../../../../server/contract/rows'
 import type { Transcript } from '../../../../server/contract/session'
 import type { OpenChat } from '../../../../src/sync/port'
-import { arbitraryHistory } from '../../../support/history'
+import { importedHistory } from '../../../support/imports'
 import { makeRig, type Page, type Rig } from './rig'
 
 const SESSION = 'ses_1'
@@ -108,7 +108,7 @@ async function copyOf(page: Page, store: string): Promise<{ rows: Row[]; from: s
 }
 
 test(`whatever happens between, page and copy come to what the server holds (seed ${seed})`, { timeout: 60_000 }, async () => {
-  const arbitrary = fc.tuple(arbitraryHistory({ steps: 40 }), fc.array(trouble, { minLength: 40, maxLength: 40 }), fc.record({
+  const arbitrary = fc.tuple(importedHistory({ steps: 40 }), fc.array(trouble, { minLength: 40, maxLength: 40 }), fc.record({
     mostRows: fc.constantFrom(2, 4, Infinity), pieces: fc.constantFrom(7, Infinity), latency: fc.constantFrom(0, 15, 120, 900), late: fc.constantFrom(0, 0, 60, 500), before: fc.nat(20),
   }))
   await fc.assert(

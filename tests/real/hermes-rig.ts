@@ -7,13 +7,14 @@ import { makeHermesPrograms } from '../../server/agents/hermes/programs'
 import { systemFacts } from '../../server/agents/supervise/facts'
 import { launchProfile } from '../../server/profiles/launch'
 import { systemTimers } from '../../server/runs/timers'
+import type { Agent } from '../../server/agents/port'
 import { agentRig } from '../agent/rig'
 import type { Cue, Rig, RigOptions, ToolCue } from '../agent/rig'
 import { startCueModel, stepsOf } from './cue-model'
 import type { CueModel } from './cue-model'
 import { hermesProgram, writeHome } from './stage'
 
-export interface HermesRig extends Rig { server: CueModel; folder: string; program: HermesProgram }
+export interface HermesRig extends Rig { server: CueModel; folder: string; program: HermesProgram; real: Agent }
 
 /** Real runs on the real Hermes Agent, with a model that plays cues. `lines`: more of its `config.yaml`. */
 export async function hermesRig(options: RigOptions & { lines?: string[] } = {}): Promise<HermesRig> {
@@ -31,7 +32,7 @@ export async function hermesRig(options: RigOptions & { lines?: string[] } = {})
   const agent = makeHermes({ timers: systemTimers(), programs, modelOf: async () => null })
   const rig = agentRig(agent, 'hermes', { ...options, limits: { ladder: 8_000, ...options.limits, ...(options.limits?.silence === undefined ? {} : { silence: BUILD_MS }) }, folder, profile })
   return {
-    ...rig, patience: 60_000, server: model, program: programs.of(profile),
+    ...rig, patience: 60_000, server: model, program: programs.of(profile), real: agent,
     message(cues) {
       const at = cues.findIndex(({ cue }) => cue === 'later')
       const later = at < 0 ? undefined : (cues[at] as Extract<Cue, { cue: 'later' }>).text

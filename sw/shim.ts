@@ -2,6 +2,7 @@ import { Hono } from 'hono/tiny'
 import { pathOf, routeOf, routes, type RouteName } from '../server/contract/routes'
 import type { Problem } from '../server/contract/problems'
 import { COPY_AT_HEADER, SERVED_FROM_HEADER, STORE_HEADER, type Changes, type ListChanges } from '../server/contract/wire'
+import { answerKey } from '../src/cache/answer-key'
 import type { Copies, Shelf } from '../src/cache/port'
 import type { Clock } from '../src/sync/clock'
 
@@ -143,7 +144,7 @@ async function listFromCopy(copies: Copies, query: Query): Promise<FromCopy | nu
   return { ...at, body }
 }
 
-async function smallFromCopy(copies: Copies, _query: Query, name: RouteName): Promise<FromCopy | null> {
-  const found = await copies.answer(name)
+async function smallFromCopy(copies: Copies, query: Query, name: RouteName): Promise<FromCopy | null> {
+  const found = await copies.answer(answerKey(name, query['agent']))
   return found.ok && found.value ? { body: found.value.body, savedAt: found.value.savedAt, store: copies.store } : null
 }

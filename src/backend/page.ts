@@ -39,8 +39,8 @@ export function connectPage(): Connected {
     base: location.origin,
     fetch: (request) => fetch(request),
     localShim,
-    keep(name, _request, output) {
-      const key = keptAs(name, output)
+    keep(name, request, output) {
+      const key = keptAs(name, request, output)
       if (key !== null) void copies?.saveAnswer({ key, body: output, savedAt: clock.now() })
     },
     doubt() {

@@ -2,6 +2,7 @@
 import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
 import { beforeEach, expect, test } from 'vitest'
+import { keptAs } from '../../../../src/backend/small-answers'
 import { makeBackend } from '../../../../src/backend/client'
 import { openShelf } from '../../../../src/cache/shelf'
 import { emptyTranscript, merge } from '../../../../server/contract/fold'
@@ -127,6 +128,17 @@ test('a small answer that the page kept is answered from the copy', async () => 
   const response = await shimOver(refused, rig)(get('/api/models'))
   expect(await response.json()).toEqual({ groups: [{ provider: 'x' }] })
   expect(response.headers.get('X-Copy-At')).toBe('5')
+})
+
+test('models of one agent are no copy of another one’s', async () => {
+  const rig = await withChat()
+  const copies = await openShelf({ user: 'local', profile: 'default' }, rig.clock.after).open(rig.server.store.id)
+  const body = { groups: [{ provider: 'its own' }] }
+  await copies.saveAnswer({ key: keptAs('GET /api/models', get('/api/models?agent=hermes'), body)!, body, savedAt: 5 })
+  copies.close()
+  const shim = shimOver(refused, rig)
+  expect(await (await shim(get('/api/models?agent=hermes'))).json()).toEqual(body)
+  for (const path of ['/api/models', '/api/models?agent=embedded']) expect((await shim(get(path))).status, path).toBe(503)
 })
 
 test('the waiting messages come from the copy with the window, and are in no answer about other places', async () => {

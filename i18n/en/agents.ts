@@ -3,7 +3,6 @@ export default {
   'agent.embedded': 'Built-in agent',
   'agent.scripted': 'Scripted agent',
   'agent.named': '{name} {version}',
-  'agent.open': '{agent}. Open its settings',
 
   'agent.state.ready': 'Running',
   'agent.state.idle': 'Ready, starts with the first message',
@@ -21,7 +20,6 @@ export default {
   'agent.short.unconfigured': 'is not set up',
   'agent.short.no_model': 'has no model',
   'agent.short.gone': 'is not on this server any more',
-  'agent.announce.ready': '{name} is ready',
 
   'agent.fault.not_installed': 'It is not installed on this machine.',
   'agent.fault.not_installed.next': 'Install it, then look again:',
@@ -49,8 +47,6 @@ export default {
   'set.agent.choice': 'For new chats',
   'set.agent.choice.auto': 'Hermes Agent where it is found, else the built-in agent',
   'set.agent.choice.yours': 'Chosen by you',
-  'set.agent.choice.fixed': 'This server was started with one agent for all chats',
-  'set.agent.use': 'Use for new chats',
   'set.agent.used': 'Answers new chats',
   'set.agent.auto': 'Automatic',
   'set.agent.notChosen': 'Not changed: {reason}',
@@ -69,7 +65,6 @@ export default {
   'set.agent.restarts': 'Ended by itself',
   'set.agent.restarts.value': { one: '{n} time', other: '{n} times' },
   'set.agent.log': 'Log',
-  'set.agent.log.of': 'Log of {name}',
   'set.agent.log.empty': 'It has written nothing yet.',
   'set.agent.log.failed': 'The log could not be read: {reason}',
   'set.agent.can': 'What it can do',

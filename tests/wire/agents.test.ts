@@ -6,9 +6,10 @@ import type { Agent } from '../../server/agents/port'
 import { makeScripted } from '../../server/agents/scripted'
 import { systemTimers } from '../../server/runs/timers'
 import type { AgentKind } from '../../server/contract/session'
-import { StandIn } from '../support/stand-in'
+import { DELEGATE, StandIn } from '../support/stand-in'
 import { startServer, type TestServer } from '../support/server'
 import { call, eventually, newChat, say, settled } from './api'
+import { openSse } from './sse'
 
 // Which agent answers in a chat, how the agents stand, and what a chat asks of its model, over HTTP alone.
 let server: TestServer
@@ -280,4 +281,17 @@ it('a chat that begins while the first look for Hermes Agent is still under way 
   const session = await made
   await talk(session)
   expect(await agentOf(session)).toBe('hermes')
+})
+
+it('steps of sub-agents stand under the call that sent them, in the chat and in its stream', async () => {
+  await start()
+  const session = await newChat(server)
+  const stream = await openSse(`${server.url}/api/events?session_id=${session}`)
+  await talk(session, DELEGATE)
+  const { rows } = (await call(server, 'GET /api/session/changes', { session_id: session })).body
+  const row = (name: string, target?: string) => rows.find((each) => each.kind === 'tool' && each.tool.name === name && (target === undefined || each.tool.target === target))!
+  const [sent, one, step] = [row('delegate_task'), row('subagent', 'Read the tests'), row('read_file')]
+  expect([sent.parent, one.parent, step.parent]).toEqual([undefined, sent.id, one.id])
+  await eventually('the stream has told it', () => JSON.stringify(stream.events).includes(`"parent":"${one.id}"`))
+  stream.cut()
 })

@@ -2,9 +2,9 @@ import type { AgentEvent, Binding, Opening, Reattached, Shown, Sink, TurnEnd } f
 import { resumeSession } from './opened'
 import type { Opened } from './opened'
 import type { HermesMessage } from './protocol/rest'
-import { textOf } from './protocol/rest'
 import { keptOf, raisedOf } from './questions'
 import type { HermesSession, HermesSessionParts } from './session'
+import { answerIn, callsIn, resultsIn, turnRows } from './stored-turn'
 import { closingOf, described } from './tools'
 import { usedSince } from './usage'
 
@@ -44,7 +44,7 @@ async function goesOn(parts: ReattachParts, opening: Opening, binding: Binding, 
   const session = parts.make(parts, opening, sink)
   await session.attach(opened)
   const end = session.resume({ counters: binding.counters ?? {}, rows: binding.counters?.rows }, (turn) => {
-    turn.resume(said, runs.map((call) => ({ call, name: called.get(call)?.name ?? '' })))
+    turn.resume(said, runs.map((call) => ({ call, name: called.get(call)?.name ?? '' })), [...known, ...called.keys()])
     return [
       ...open.flatMap((call) => closedBy(call, called.get(call)?.name, results)),
       ...[...called].filter(([call, { name }]) => !known.has(call) && name !== 'clarify').flatMap(([call, { name, args }]): AgentEvent[] => [
@@ -70,50 +70,17 @@ async function hasEnded(parts: ReattachParts, binding: Binding, opened: Opened, 
   const called = callsIn(rows)
   const now = await parts.program.stored(opened.stored)
   const usage = now ? usedSince(binding.counters ?? {}, now.counters) : {}
-  const text = last.role === 'assistant' ? textOf(last) : ''
-  const whole = last.role === 'assistant' && text.trim() !== '' && (last.tool_calls ?? []).length === 0 && !text.startsWith('Operation interrupted')
-  const end: TurnEnd = whole ? { outcome: 'completed' } : { outcome: 'interrupted', problem: { code: 'agent_died', words: 'Hermes Agent ended in the middle.' } }
+  const text = answerIn(rows)
+  const end: TurnEnd = text !== null ? { outcome: 'completed' } : { outcome: 'interrupted', problem: { code: 'agent_died', words: 'Hermes Agent ended in the middle.' } }
   const open = (binding.shown ?? []).flatMap((each) => (each.kind === 'tool' && each.live ? [each.call] : []))
   return {
-    state: 'ended', end: Object.keys(usage).length > 0 ? { ...end, usage } : end, message: whole ? text : null,
+    state: 'ended', end: Object.keys(usage).length > 0 ? { ...end, usage } : end, message: text,
     closed: open.flatMap((call) => {
       const result = results.get(call)
       if (result === undefined) return []
       const { state, result: words } = closingOf({ tool_id: call, name: called.get(call)?.name ?? '', result, todos: undefined, args: undefined, duration_s: undefined, summary: undefined, inline_diff: undefined })
       return [{ call, state, ...(words === undefined ? {} : { result: words }) }]
     }),
-  }
-}
-
-/** Rows of the turn: from the first user row that was not there before it, up to the next one. */
-function turnRows(rows: readonly HermesMessage[], before: number | undefined): HermesMessage[] {
-  const users = rows.flatMap(({ role }, i) => (role === 'user' ? [i] : []))
-  const first = before === undefined ? users.at(-1) : users.find((i) => i >= before)
-  if (first === undefined) return []
-  return rows.slice(first, users.find((i) => i > first) ?? rows.length)
-}
-
-/** What tools answered, by their call. */
-function resultsIn(rows: readonly HermesMessage[]): Map<string, string> {
-  return new Map(rows.flatMap((row) => (row.role === 'tool' && row.tool_call_id !== undefined ? [[row.tool_call_id, textOf(row)] as const] : [])))
-}
-
-/** Calls that the model made, in order. */
-function callsIn(rows: readonly HermesMessage[]): Map<string, { name: string; args?: Record<string, unknown> }> {
-  return new Map(rows.flatMap(({ tool_calls: calls }) => (calls ?? []).flatMap((call) => {
-    const { id, function: named } = call as { id?: unknown; function?: { name?: unknown; arguments?: unknown } }
-    if (typeof id !== 'string' || typeof named?.name !== 'string') return []
-    const args = argsIn(named.arguments)
-    return [[id, { name: named.name, ...(args ? { args } : {}) }] as const]
-  })))
-}
-
-function argsIn(text: unknown): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
   }
 }
 

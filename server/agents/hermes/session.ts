@@ -1,25 +1,28 @@
 import type { AgentEvent, AgentSession, Delivery, Opening, Sink, Timers, TurnEnd, TurnInput } from '../port'
 import { Asked } from './asked'
 import { attach } from './attachments'
+import { Chosen } from './chosen'
 import { undoTo } from './history'
+import { missedEvents } from './missed'
 import { openSession, resumeSession } from './opened'
 import type { Opened } from './opened'
+import { closeLive, countOf, interrupt, stateOf } from './live'
+import type { Count } from './live'
 import { isLost, unlessLost } from './lost'
 import { HermesFault } from './port'
 import type { HermesProgram } from './port'
 import { wellFormedWords } from './prompt'
 import type { HermesEvent } from './protocol/events'
 import type { SessionInfo } from './protocol/shapes'
+import { turnRows } from './stored-turn'
 import { HermesTurn } from './turn'
 import { asNumbers, usedSince } from './usage'
-import type { Counters } from './usage'
 import { Words } from './words'
 
 /** ms after a turn's end that Hermes may still be busy with it before it is asked (trap 5), how often then, and how long in all. */
 const BUSY_MS = 2_000
 const BUSY_MOST = 30_000
-/** ms that an interrupt may take to be answered, that the turn has to end after it, and between two looks at whether anything runs at all (trap 3b); then the session is closed. */
-const INTERRUPT_MS = 4_000
+/** ms that a turn has to end after an interrupt, and between two looks at whether anything runs at all (trap 3b); then the session is closed. */
 const STOP_MS = 5_000
 const STOP_LOOK = 1_000
 /** ms that a live session lasts after its last turn: each costs Hermes 52 MB (spec/agents.md §4). */
@@ -29,9 +32,6 @@ const LIFE_MS = 60_000
 const LIFE_MOST = 10
 /** How often a live session is tried to be had. */
 const OPEN_TRIES = 3
-/** ms that the counters of a turn may take, and that a close may. */
-const COUNT_MS = 3_000
-const CLOSE_MS = 5_000
 
 export interface HermesSessionParts {
   program: HermesProgram
@@ -52,7 +52,7 @@ export interface Current {
   begun: boolean
   /** Its end was said, and Hermes is asked whether it still works on it. */
   over: boolean
-  before: { counters: Counters; rows: number | undefined }
+  before: Count
   finish(end: TurnEnd): void
 }
 
@@ -75,7 +75,7 @@ export class HermesSession implements AgentSession {
   #process: string | null = null
   /** What it sent into the background and has not heard of again: a session that waits for it is not closed. */
   #background = 0
-  #known: { counters: Counters; rows: number | undefined } | null = null
+  #known: Count | null = null
   #stopped = false
   #closed = false
   #cancelRest: () => void = () => undefined
@@ -86,8 +86,7 @@ export class HermesSession implements AgentSession {
   #counting: Promise<void> | null = null
   #approvals = 60_000
   #handles = 0
-  #model: string | undefined
-  #effort: string | undefined
+  readonly #chosen = new Chosen()
 
   constructor(private readonly p: HermesSessionParts, private readonly opening: Opening, private readonly sink: Sink) {
     this.asked = new Asked(p.program, p.timers)
@@ -106,8 +105,7 @@ export class HermesSession implements AgentSession {
     await this.attach(opened)
     if (opened.resumed === undefined) {
       this.#known = { counters: {}, rows: 0 }
-      this.#model = this.opening.model ? modelKey(this.opening.model) : undefined
-      this.#effort = this.opening.effort
+      this.#chosen.made(this.opening.model, this.opening.effort)
     }
   }
 
@@ -175,7 +173,7 @@ export class HermesSession implements AgentSession {
     this.#stopped = true
     const mine = this.#next ?? this.#current
     if (!mine || this.#live === null) return
-    const heard = await this.#interrupt(this.#live)
+    const heard = await interrupt(this.p.program, this.#live)
     for (let waited = 0; heard && this.#stands(mine) && waited < STOP_MS; waited += STOP_LOOK) {
       await this.#pause(STOP_LOOK)
       if (this.#stands(mine) && (await this.#state()) === 'idle') return this.#over(mine, { outcome: 'cancelled' })
@@ -188,16 +186,6 @@ export class HermesSession implements AgentSession {
     if (!heard) this.p.deaf()
   }
 
-  /** False when nothing answered: the program hangs. */
-  async #interrupt(live: string): Promise<boolean> {
-    try {
-      await this.p.program.call('session.interrupt', { session_id: live }, { within: INTERRUPT_MS })
-      return true
-    } catch (error) {
-      return !(error instanceof HermesFault && error.code === 'slow')
-    }
-  }
-
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -208,7 +196,7 @@ export class HermesSession implements AgentSession {
     const live = this.#live
     const running = this.#current ?? this.#next
     // A close alone does not stop what runs (trap 12).
-    const heard = live === null || !running || (await this.#interrupt(live))
+    const heard = live === null || !running || (await interrupt(this.p.program, live))
     await this.#drop(heard)
     for (const each of [this.#current, this.#next]) if (each) this.#settle(each, { outcome: 'interrupted' })
     this.p.closed()
@@ -244,23 +232,9 @@ export class HermesSession implements AgentSession {
     if (this.#live === null) await this.open()
     const live = this.#live
     if (live === null || this.#stopped) return
-    if (input.model && !this.#uses(input.model)) {
-      await this.p.program.call('config.set', { session_id: live, key: 'model', value: `${input.model.id} --provider ${input.model.provider} --session` })
-      this.#model = modelKey(input.model)
-    }
-    if (input.effort !== undefined && input.effort !== (this.#effort ?? this.#info.reasoning_effort)) {
-      await this.p.program.call('config.set', { session_id: live, key: 'reasoning', value: input.effort })
-      this.#effort = input.effort
-    }
+    await this.#chosen.choose(this.p.program, live, this.#info, input)
     this.#known ??= await this.#count()
     if (this.#stored !== undefined) void this.#tell([{ type: 'turn.bound', foreign: this.#stored, counters: asNumbers(this.#known?.counters ?? {}, this.#known?.rows) }])
-  }
-
-  /** Whether the live session answers with this model; `auto` leaves the provider to Hermes. */
-  #uses(model: { provider: string; id: string }): boolean {
-    if (this.#model !== undefined) return this.#model === modelKey(model)
-    const { provider, model: id } = this.#info
-    return id === undefined || (id === model.id && (provider === undefined || model.provider === 'auto' || provider === model.provider))
   }
 
   async #submit(mine: Current, input: TurnInput, again = false): Promise<void> {
@@ -389,15 +363,7 @@ export class HermesSession implements AgentSession {
   }
 
   async #state(): Promise<'idle' | 'busy' | 'unknown'> {
-    const live = this.#live
-    if (live === null) return 'idle'
-    try {
-      const { sessions } = await this.p.program.call('session.active_list', {}, { within: BUSY_MS })
-      const mine = sessions?.find(({ id }) => id === live)
-      return mine === undefined || mine.status === 'idle' ? 'idle' : 'busy'
-    } catch {
-      return 'unknown'
-    }
+    return this.#live === null ? 'idle' : stateOf(this.p.program, this.#live)
   }
 
   /** The turn is over: what it used is counted, and what has been said since belongs to the next. */
@@ -434,14 +400,8 @@ export class HermesSession implements AgentSession {
     return current === this.#current || current === this.#next
   }
 
-  /** Null when it cannot be had now. */
-  async #count(): Promise<{ counters: Counters; rows: number | undefined } | null> {
-    const stored = this.#stored
-    if (stored === undefined || this.#live === null) return null
-    return await new Promise((resolve) => {
-      const cancel = this.p.timers.after(COUNT_MS, () => resolve(null))
-      this.p.program.stored(stored).then((found) => resolve(found ? { counters: found.counters, rows: found.messages } : { counters: {}, rows: 0 }), () => resolve(null)).finally(cancel)
-    })
+  async #count(): Promise<Count | null> {
+    return this.#stored === undefined || this.#live === null ? null : countOf(this.p.program, this.p.timers, this.#stored)
   }
 
   async #lost(loss: 'socket' | 'program'): Promise<void> {
@@ -460,11 +420,13 @@ export class HermesSession implements AgentSession {
       await this.p.program.ready()
       const opened = await resumeSession(this.p.program, stored)
       if (!opened || this.#current !== current || this.#closed) return this.#over(current, gone('The connection to Hermes Agent was lost.'))
+      const running = opened.resumed?.running === true
+      // Before anybody listens: what is said from here on waits, and comes after what was missed.
+      const rows = turnRows((await this.p.program.messages(opened.stored).catch(() => null)) ?? [], current.before.rows)
+      if (this.#current !== current) return
       await this.attach(opened)
-      const said = opened.resumed?.inflight?.assistant ?? ''
-      if (said.length > current.turn.streamed.length && said.startsWith(current.turn.streamed)) void this.#tell(current.turn.hear({ type: 'message.delta', payload: { text: said.slice(current.turn.streamed.length) } }))
-      if (opened.resumed?.running === true) current.begun = true
-      else this.#over(current, current.turn.end ?? gone('The connection to Hermes Agent was lost.'))
+      for (const missed of missedEvents(current.turn, running ? (opened.resumed?.inflight?.assistant ?? '') : null, rows)) void this.#tell(current.turn.hear(missed))
+      if (!running) this.#over(current, current.turn.end ?? gone('The connection to Hermes Agent was lost.'))
     } catch (error) {
       this.#over(current, gone(error instanceof Error ? error.message : String(error)))
     }
@@ -475,7 +437,7 @@ export class HermesSession implements AgentSession {
     const live = this.#live
     this.#live = null
     this.#unlisten()
-    if (live !== null && answers) await this.p.program.call('session.close', { session_id: live }, { within: CLOSE_MS }).catch(() => undefined)
+    if (live !== null && answers) await closeLive(this.p.program, live)
   }
 
   #rest(): void {
@@ -511,10 +473,6 @@ const notRunning: Delivery = { state: 'refused', code: 'not_running' }
 function whileStopping(event: AgentEvent): AgentEvent[] {
   if (event.type === 'question.withdrawn') return []
   return event.type === 'tool.closed' && event.state !== 'done' ? [{ ...event, state: 'cancelled' }] : [event]
-}
-
-function modelKey({ provider, id }: { provider: string; id: string }): string {
-  return `${provider} ${id}`
 }
 
 function withoutProblem({ problem: _, ...end }: TurnEnd): TurnEnd {

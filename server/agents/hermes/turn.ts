@@ -71,11 +71,11 @@ export class HermesTurn {
     return this.#spoken.all
   }
 
-  /** Goes on after our restart or a lost socket: what was streamed until now, and the tools that still run. */
-  resume(streamed: string, open: readonly { call: string; name: string }[]): void {
+  /** Goes on after our restart: what was streamed until now, the tools that still run, and every call that was shown. */
+  resume(streamed: string, open: readonly { call: string; name: string }[], shown: Iterable<string>): void {
     this.#spoken.all = streamed
     for (const { call, name } of open) this.#tools.set(call, { call, name, command: undefined, shown: true, questions: new Set(), changed: true })
-    for (const { call } of open) this.#used.add(call)
+    for (const call of shown) this.#used.add(call)
   }
 
   hear(event: HermesEvent): AgentEvent[] {
@@ -197,6 +197,8 @@ export class HermesTurn {
 
   #closed(payload: Payload<'tool.complete'>): AgentEvent[] {
     const known = this.#tools.get(payload.tool_id)
+    // It was read from the store already, after a loss.
+    if (!known && this.#used.has(payload.tool_id)) return []
     const before = known ? [] : this.#start({ tool_id: payload.tool_id, name: payload.name, context: undefined, args_text: undefined })
     const tool = known ?? this.#tools.get(payload.tool_id)!
     this.#tools.delete(payload.tool_id)

@@ -427,6 +427,19 @@ describe('when Hermes is lost', () => {
     expect(texts()).toBe('One two three')
   })
 
+  it('a tool that ended meanwhile ends, and a turn that did ends as it is stored', async () => {
+    await opened()
+    const { end } = await begun()
+    await program.say('tool.start', { tool_id: 'c1', name: 'terminal', context: '' })
+    const none = { content: '', tool_call_id: undefined, tool_name: undefined, tool_calls: undefined, reasoning: undefined, reasoning_content: undefined, timestamp: undefined, finish_reason: undefined }
+    program.rows = [{ ...none, id: 1, role: 'user', content: 'hello' }, { ...none, id: 2, role: 'tool', tool_call_id: 'c1', content: '{"output":"out","exit_code":0}' }, { ...none, id: 3, role: 'assistant', content: 'All of it.' }]
+    program.lose('socket')
+    await clock.advance(0)
+    expect(await end).toMatchObject({ outcome: 'completed' })
+    expect(events.find(({ type }) => type === 'tool.closed')).toMatchObject({ call: 'c1', state: 'done' })
+    expect(events.find(({ type }) => type === 'message')).toEqual({ type: 'message', text: 'All of it.' })
+  })
+
   it('a message that was sent in that moment is sent again where Hermes does not have it, and not where it has', async () => {
     for (const [rows, sent] of [[0, 2], [1, 1]] as const) {
       program = new HermesPuppet('/w')

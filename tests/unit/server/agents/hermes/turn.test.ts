@@ -140,6 +140,16 @@ describe('a turn of Hermes', () => {
   })
 })
 
+describe('a turn of Hermes that is gone on with', () => {
+  it('takes the end of a tool that was read from the store for told', () => {
+    const turn = turnWith()
+    turn.resume('', [{ call: 'open', name: 'terminal' }], ['open', 'ended'])
+    const played = play([done('ended', 'terminal', { exit_code: 0 }), done('open', 'terminal', { exit_code: 0 }), complete('x')], turn)
+    expect(of(played, 'tool.started')).toEqual([])
+    expect(of(played, 'tool.closed').map(({ call }) => call)).toEqual(['open'])
+  })
+})
+
 describe('questions of Hermes', () => {
   it('asks for a command with what Hermes offers, in its true meaning, and with a deadline before Hermes’ own (trap 1, recording 04)', () => {
     const asked = turnsIn('04').flatMap((events) => of(play(events), 'question.raised')).find(({ request }) => request.command === 'rm -rf WORK/x')

@@ -24,6 +24,9 @@ class Life {
   session = ''
   /** Words that were taken back: nobody is to see them again. */
   readonly gone = new Set<string>()
+  /** Words of another program that the next turn is to bring here. */
+  owed = new Set<string>()
+  #unmatched = new Set<string>()
   #words = 0
   #seeds = 1
 
@@ -53,8 +56,9 @@ class Life {
     const before = this.agent.turns.length
     const started = await this.rig.runs.start(this.rig.profile, { session: this.session, ...input })
     await this.rig.until(async () => this.agent.turns.length > before || (await this.rig.runOf(started)).state === 'settled')
-    // What its model is shown holds nothing that was taken back, and nothing twice.
     if (this.agent.turns.length === before) return null
+    await this.settleDebts()
+    // What its model is shown holds nothing that was taken back, and nothing twice.
     const seen = this.agent.seen.at(-1)!.filter((words) => words !== '')
     for (const words of seen) if (this.gone.has(words)) throw new Error(`the agent sees "${words}", which was taken back`)
     if (new Set(seen).size !== seen.length) throw new Error(`the agent sees something twice: ${JSON.stringify(seen)}`)
@@ -69,6 +73,23 @@ class Life {
     this.rig = this.#open(this.rig.model.crash())
     await this.rig.runs.recover()
     await this.rig.until(() => this.rig.runs.live().length === 0)
+  }
+
+  /** Once a turn is with the agent, all that was written elsewhere before it stands here, unless the chat says that it could not be told apart. */
+  async settleDebts(): Promise<void> {
+    const value = await this.whole()
+    const unmatched = [...value.rows.values()].filter((row) => row.kind === 'divider' && row.divider.code === 'agent_unmatched').map(({ id }) => id)
+    const said = unmatched.some((id) => !this.#unmatched.has(id))
+    this.#unmatched = new Set(unmatched)
+    const stands = new Set([...value.rows.values()].map(({ text }) => text))
+    if (!said) for (const words of this.owed) if (!stands.has(words)) throw new Error(`"${words}" was written elsewhere and is lost`)
+    this.owed = new Set()
+  }
+
+  /** Another program writes, and it is to be found here after the next turn. */
+  elsewhere(role: 'user' | 'assistant', text: string): void {
+    this.agent.write(this.agent.foreign, role === 'user' ? { role, text } : { role, text, calls: [] })
+    this.owed.add(text)
   }
 
   async bury(from: string): Promise<void> {
@@ -131,8 +152,8 @@ async function live(life: Life, { do: what, n }: Deed): Promise<void> {
     }
     case 'elsewhere': {
       if (!stored) return
-      agent.write(agent.foreign, { role: 'user', text: life.word('typed there') })
-      for (let i = 0; i <= n % 2; i++) agent.write(agent.foreign, { role: 'assistant', text: life.word('said there'), calls: [] })
+      life.elsewhere('user', life.word('typed there'))
+      for (let i = 0; i <= n % 2; i++) life.elsewhere('assistant', life.word('said there'))
       return
     }
     case 'marker':
@@ -144,7 +165,7 @@ async function live(life: Life, { do: what, n }: Deed): Promise<void> {
       const answer = life.word('answer')
       agent.turn.emit({ type: 'text', delta: answer })
       agent.write(agent.foreign, { role: 'assistant', text: answer, calls: [] })
-      agent.write(agent.foreign, { role: 'user', text: life.word('typed there') })
+      life.elsewhere('user', life.word('typed there'))
       agent.turn.end({ outcome: 'completed' })
       return life.end(started)
     }
@@ -172,10 +193,13 @@ async function live(life: Life, { do: what, n }: Deed): Promise<void> {
       const keep = rows.slice(rows.length - (n % 4))
       if (rows.length > 0) agent.write(agent.foreign, { role: 'user', text: life.word('[CONTEXT COMPACTION]'), synthetic: 'marker' })
       for (const { id: _, at: __, gone: ___, ...message } of keep) agent.write(agent.foreign, message)
+      // What is not read any more is not brought; neither is an answer without its question.
+      life.owed = new Set()
       return
     }
     case 'lose':
       agent.store.delete(agent.foreign)
+      life.owed = new Set()
       return
     case 'shut': {
       agent.onRead = () => { throw new Error('shut') }

@@ -170,7 +170,12 @@ async function anew(p: ForeignParts, strange?: { foreign: string; messages: read
   // Also what has come from the old one meanwhile.
   const standing = await standingBefore(p)
   const said = standing.rows.filter((row) => (row.kind === 'user' || row.kind === 'answer') && row.text.trim() !== '')
-  if (!said.some(({ kind }) => kind === 'answer')) return p.open(undefined)
+  // What may be in the old one, of another program too, was not taken in.
+  const unmatched = strange !== undefined || (p.foreign === undefined && p.anew === 'replaced')
+  if (!said.some(({ kind }) => kind === 'answer')) {
+    if (unmatched) await p.run.ledger.write({ drafts: [p.run.journal.divider('agent_unmatched')], generation: p.run.generation })
+    return p.open(undefined)
+  }
   const messages = said.map((row) => ({ role: row.kind === 'user' ? ('user' as const) : ('assistant' as const), text: row.text }))
   const foreign = await p.history.seed(p.profile, { title: p.title, cwd: p.cwd, messages })
   const stored = await p.history.read(p.profile, foreign)
@@ -181,8 +186,7 @@ async function anew(p: ForeignParts, strange?: { foreign: string; messages: read
   const buried = strange && last ? newlyKnown(p, strange.foreign, strange.known, strange.messages.map(({ id }) => [id, last.id] as const)) : []
   await p.run.ledger.write({
     drafts: [
-      { type: 'agent.bound', agent: p.agent, foreign, why: 'reseeded' }, p.run.journal.divider('agent_reseeded'),
-      ...(strange ? [p.run.journal.divider('agent_unmatched')] : []),
+      { type: 'agent.bound', agent: p.agent, foreign, why: 'reseeded' }, ...(unmatched ? [p.run.journal.divider('agent_unmatched')] : []), p.run.journal.divider('agent_reseeded'),
     ],
     foreign: [...buried, ...newlyKnown(p, foreign, new Map(), stored.messages.map(({ id }, i) => [id, said[i]!.id] as const))],
     generation: p.run.generation,

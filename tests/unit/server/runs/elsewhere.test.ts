@@ -185,7 +185,7 @@ describe('what another program wrote', () => {
     agent.write(old, { role: 'user', text: 'another chat' })
     agent.write(old, { role: 'assistant', text: 'another answer', calls: [] })
     await exchange(session, 'two', 'second')
-    expect(await shown(session)).toEqual(['one', 'first', 'two', 'agent_reseeded', 'agent_unmatched', 'second'])
+    expect(await shown(session)).toEqual(['one', 'first', 'two', 'agent_unmatched', 'agent_reseeded', 'second'])
     expect(agent.foreign).not.toBe(old)
     expect(agent.seen.at(-1)).toEqual(['one', 'first', 'two'])
   })

@@ -10,7 +10,7 @@ import { onDemand } from './ui/on-demand'
 
 const Waiting = onDemand(() => import('./app-queue').then((module) => module.Waiting))
 
-type Given = 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'effort' | 'onEffort' | 'onModel' | 'onManage' | 'onSent'
+type Given = 'held' | 'onEnter' | 'placeholder' | 'workspace' | 'model' | 'scripted' | 'online' | 'ready' | 'phone' | 'fingers' | 'skew' | 'send' | 'stop' | 'effort' | 'onEffort' | 'onModel' | 'onManage' | 'onSent'
 
 export interface BoxProps extends Pick<ComposerProps, Given> {
   parts: AppParts
@@ -84,6 +84,8 @@ export function Box(props: BoxProps) {
           scripted={props.scripted}
           run={boxRun()}
           locked={props.locked}
+          held={props.held}
+          onEnter={props.onEnter}
           mode={mode()}
           steers={!deaf().includes(run()?.agent.kind ?? '')}
           onMode={(way) => {

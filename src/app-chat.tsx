@@ -10,6 +10,7 @@ import { createLeft } from './app-left'
 import { makeOrders } from './app-orders'
 import type { AppParts } from './app-parts'
 import type { ComposerHandle } from './composer/port'
+import { createHold } from './shell/hold'
 import { aboutModel } from './shell/about-model'
 import type { AgentLine } from './shell/agent-line'
 import { ownModel } from './shell/own-model'
@@ -100,6 +101,7 @@ export function ChatPane(props: ChatPaneProps) {
   const [folded, setFolded] = createSignal(true)
   const [allowing, setAllowing] = createSignal(false)
   const [writing, setWriting] = createSignal(false)
+  const [held, setHeld] = createHold(session)
   const boxShown = () => !(props.phone && asks().length > 0 && !folded() && !writing())
   // The parts are given once, for the life of the page.
   // eslint-disable-next-line solid/reactivity
@@ -252,6 +254,7 @@ export function ChatPane(props: ChatPaneProps) {
                 rescue={(text) => rescue(facts.chat.session, text)}
                 onAllowAll={() => setAllowing(true)}
                 onFold={setFolded}
+                onSecret={setHeld}
                 onGone={gone}
               />
             )}
@@ -262,6 +265,8 @@ export function ChatPane(props: ChatPaneProps) {
             facts={props.facts}
             questions={asks().length}
             locked={!folded() && asks().some((one) => one.kind === 'clarify')}
+            held={held()}
+            onEnter={() => setHeld(false)}
             placeholder={placeholder()}
             workspace={workspace()}
             model={model()}

@@ -20,6 +20,7 @@ export interface AskingProps {
   rescue: (text: string) => void
   onAllowAll: () => void
   onFold: (folded: boolean) => void
+  onSecret: (typing: boolean) => void
   onGone: (secret: boolean) => void
 }
 
@@ -59,6 +60,7 @@ export function Asking(props: AskingProps) {
       tell={(text) => void notices.toast({ kind: 'plain', icon: 'hand', text })}
       onGone={(secret) => props.onGone(secret)}
       onFold={(folded) => props.onFold(folded)}
+      onSecret={(typing) => props.onSecret(typing)}
       now={Date.now}
       skew={props.skew}
     />

@@ -103,7 +103,12 @@ export function Questions(props: QuestionsProps) {
                         phase={phase()}
                         off={asking.off()}
                         skew={props.skew}
-                        give={(value) => asking.give(untrack(one).asked, value)}
+                        give={(value) => {
+                          const taken = asking.give(untrack(one).asked, value)
+                          if (taken) props.onSecret?.(false)
+                          return taken
+                        }}
+                        onTyping={() => props.onSecret?.(true)}
                         onLeft={() => asking.left(key)}
                         firstRef={firstRef}
                         state={state}

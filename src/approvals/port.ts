@@ -40,6 +40,8 @@ export interface QuestionsProps {
   tell: (text: string) => void
   /** The last question is gone, and the card with it. `secret`: while somebody typed a secret, which may go on for a moment. */
   onGone?: (secret: boolean) => void
+  /** True: somebody is in the field of a secret. False: it was handed on, or refused. */
+  onSecret?: (typing: boolean) => void
   /** Folded to one line, or open. */
   onFold?: (folded: boolean) => void
   /** Device's ms. */

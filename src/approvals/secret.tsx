@@ -14,6 +14,8 @@ export interface SecretProps {
   /** True: it was taken up to be sent. */
   give: (value: string | null) => boolean
   firstRef: (element: HTMLElement) => void
+  /** Somebody is in the field. */
+  onTyping: () => void
   /** The field goes away while somebody is in it. */
   onLeft: () => void
   state: (failed: string | null) => JSX.Element
@@ -80,7 +82,11 @@ export function SecretQuestion(props: SecretProps) {
                 autocapitalize="off"
                 dir="ltr"
                 aria-describedby={`${props.id}-k`}
-                onInput={() => setFilled(field.value !== '')}
+                onFocusIn={() => props.onTyping()}
+                onInput={() => {
+                  props.onTyping()
+                  setFilled(field.value !== '')
+                }}
                 onKeyDown={(key) => {
                   if (key.key !== 'Enter' || key.isComposing) return
                   key.preventDefault()

@@ -88,11 +88,16 @@ export function Composer(props: ComposerProps) {
       locked: props.locked === true,
     }),
   )
+  /** The page puts the focus here; never away from a secret. */
+  const focusBox = () => {
+    if (!props.held) box.focus()
+  }
   const type = (value: string) => {
     setText(value)
     props.drafts.note(props.chat, value)
   }
   const submit = async (chosen?: BusyWay) => {
+    if (props.held) return
     const chat = props.chat
     const { act, name } = primary()
     if (act === 'off' || act === 'stop') {
@@ -191,7 +196,7 @@ export function Composer(props: ComposerProps) {
   }
   /** What was pressed may be gone with the text: who works with keys goes on writing. */
   const back = () => {
-    if (!props.fingers) queueMicrotask(() => box.focus())
+    if (!props.fingers) queueMicrotask(focusBox)
   }
   // Engines without `field-sizing` grow the box by hand.
   const grow = () => {
@@ -202,15 +207,15 @@ export function Composer(props: ComposerProps) {
   createEffect(on(text, grow, { defer: true }))
   onMount(() => {
     props.handle?.({
-      focus: () => box.focus(),
+      focus: () => focusBox(),
       put: (value) => {
         if (text().trim() === '') type(value)
-        box.focus()
+        focusBox()
         box.setSelectionRange(box.value.length, box.value.length)
       },
       give: (value) => {
         type(text().trim() === '' ? value : `${text()}\n\n${value}`)
-        box.focus()
+        focusBox()
       },
       take: (value) => {
         if (text() === value && props.drafts.unsure(props.chat, value) === undefined) type('')
@@ -248,7 +253,7 @@ export function Composer(props: ComposerProps) {
                 onClick={() => {
                   type(`${what().text}\n\n${text()}`)
                   setFailed(null)
-                  box.focus()
+                  focusBox()
                 }}
               >
                 {t('composer.putBack')}
@@ -278,19 +283,21 @@ export function Composer(props: ComposerProps) {
           event.preventDefault()
           press()
         }}
+        onPointerDown={() => props.onEnter?.()}
+        onClick={() => props.onEnter?.()}
         onFocusIn={() => setFocused(true)}
         onFocusOut={(leave) => {
           if (!(leave.relatedTarget instanceof Node && leave.currentTarget.contains(leave.relatedTarget))) setFocused(false)
         }}
       >
-        <Show when={files() && tray()}>{(loaded) => loaded().View({ get chat() { return props.chat }, get online() { return props.online }, onLeft: () => box.focus() })}</Show>
+        <Show when={files() && tray()}>{(loaded) => loaded().View({ get chat() { return props.chat }, get online() { return props.online }, onLeft: () => focusBox() })}</Show>
         <textarea
           ref={box}
           id="message"
           rows={1}
           aria-label={t('composer.label')}
           placeholder={props.locked ? t('composer.locked') : props.placeholder}
-          readonly={props.locked}
+          readonly={props.locked || props.held}
           aria-disabled={props.locked ? 'true' : undefined}
           dir="auto"
           value={text()}

@@ -29,6 +29,10 @@ export interface ComposerProps {
   run: { stopping: boolean; since: number; waits?: boolean } | null
   /** A question card holds the box: its draft is kept, and nothing is sent. */
   locked?: boolean
+  /** A secret is being typed elsewhere, or was when its field went: nothing puts the focus here, and nothing is taken, until `onEnter`. */
+  held?: boolean
+  /** The person came here by themselves. */
+  onEnter?: () => void
   /** What a message does while a run is live, on this device. */
   mode: BusyWay
   /** The agent takes words while it works. */

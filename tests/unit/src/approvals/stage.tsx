@@ -39,6 +39,8 @@ export interface CardStage {
   gone: () => number
   /** The last card went from under somebody who typed a secret. */
   blind: () => boolean
+  /** What the page was told of somebody in the field of a secret. */
+  typing: boolean[]
   allowAll: () => number
   setQuestions: (questions: OpenQuestion[]) => void
   setOnline: (online: boolean) => void
@@ -65,7 +67,7 @@ export function cards(first: OpenQuestion[], options: { quiet?: boolean; phone?:
   const [online, setOnline] = createSignal(true)
   const [stopping, setStopping] = createSignal(false)
   const rows = new Map<string, Row>()
-  const log = { sent: [] as [string, string | null][], said: [] as string[], shouted: [] as string[], told: [] as string[], rescued: [] as string[] }
+  const log = { sent: [] as [string, string | null][], said: [] as string[], shouted: [] as string[], told: [] as string[], rescued: [] as string[], typing: [] as boolean[] }
   const host = document.body.appendChild(document.createElement('div'))
   const take = (id: string, what: string | null) => {
     log.sent.push([id, what])
@@ -102,6 +104,7 @@ export function cards(first: OpenQuestion[], options: { quiet?: boolean; phone?:
           gone++
           blind = secret
         }}
+        onSecret={(typing) => log.typing.push(typing)}
         now={() => now}
         skew={0}
       />

@@ -245,6 +245,28 @@ describe('a secret', () => {
     dispatchEvent(new Event('pointerdown'))
   })
 
+  test('holds the message box from the first moment in its field, and lets it go only once it was given', async () => {
+    const card = show([need('a')])
+    await settle()
+    input().focus()
+    expect(card.typing.at(-1)).toBe(true)
+    card.setQuestions([])
+    await settle()
+    expect(card.typing).not.toContain(false)
+    dispatchEvent(new Event('pointerdown'))
+    card.leave()
+    const other = show([need('b')])
+    await settle()
+    other.pass(GUARD_MS)
+    input().focus()
+    other.type('hush')
+    other.key('Enter', {}, input())
+    expect(other.typing.at(-1)).toBe(false)
+    // It was not taken: typed once more it holds once more.
+    other.type('h')
+    expect(other.typing.at(-1)).toBe(true)
+  })
+
   test('can be looked at while it is typed', () => {
     const card = show([need('a')])
     card.button(/^Show$/).click()

@@ -27,6 +27,7 @@ function show() {
   const [run, setRun] = createSignal<{ stopping: boolean; since: number } | null>(null)
   const [mode, setMode] = createSignal<BusyWay>('steer')
   const [locked, setLocked] = createSignal(false)
+  const [held, setHeld] = createSignal(false)
   const [effort, setEffort] = createSignal<string | null>(null)
   let handle!: ComposerHandle
   const sent: { text: string; key: string; way: Way; going: (way: Way) => void; done: (answer?: Delivered) => void; fail: (error: unknown) => void }[] = []
@@ -57,6 +58,8 @@ function show() {
         skew={0}
         drafts={drafts}
         locked={locked()}
+        held={held()}
+        onEnter={() => setHeld(false)}
         mode={mode()}
         steers
         onMode={setMode}
@@ -79,7 +82,7 @@ function show() {
   )
   const box = host.querySelector('textarea')!
   return {
-    host, box, sent, said, drafts, handle, setChat, setOnline, setRun, setMode, setLocked,
+    host, box, sent, said, drafts, handle, setChat, setOnline, setRun, setMode, setLocked, setHeld,
     mode,
     stops: () => stops,
     go: () => host.querySelector<HTMLButtonElement>('.go')!,
@@ -109,6 +112,29 @@ describe('the message box', () => {
     await settle()
     expect(it.box.value).toBe('')
     expect(it.strip()).toBe('')
+  })
+
+  test('takes no focus, no text and no Enter while a secret is typed elsewhere or its field went, until the person presses it', async () => {
+    const it = show()
+    await settle()
+    it.type('A draft')
+    it.setHeld(true)
+    it.handle.focus()
+    it.handle.give('Words given back')
+    expect(document.activeElement).not.toBe(it.box)
+    expect(it.box.readOnly).toBe(true)
+    it.box.focus()
+    it.enter()
+    it.setRun({ stopping: false, since: 1 })
+    it.enter()
+    it.setRun(null)
+    expect([it.sent, it.box.value]).toEqual([[], 'A draft\n\nWords given back'])
+    it.box.blur()
+    it.box.dispatchEvent(new Event('pointerdown', { bubbles: true }))
+    it.handle.focus()
+    expect([it.box.readOnly, document.activeElement]).toEqual([false, it.box])
+    it.enter()
+    expect(it.sent[0]?.text).toBe('A draft\n\nWords given back')
   })
 
   test('never puts a refused text over a newer one', async () => {

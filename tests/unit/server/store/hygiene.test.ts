@@ -56,7 +56,7 @@ test('how long they stay is a choice, also for ever', async () => {
 })
 
 test('a step that fails is told and tried again; one that is under way ends before the store closes', async () => {
-  const { timers, store, hygiene, faults, left, prune } = await rig(3, { keepMs: DAY, every: 1000 })
+  const { timers, store, hygiene, faults, left, prune } = await rig(3, { keepMs: DAY, every: 60_000 })
   store.prune = () => Promise.reject(new Error('the disk failed'))
   hygiene.start()
   await timers.advance(2 * DAY)
@@ -64,10 +64,10 @@ test('a step that fails is told and tried again; one that is under way ends befo
   expect(await left()).toBe(5)
   let go: () => void = () => {}
   store.prune = (opts) => new Promise<void>((resolve) => (go = resolve)).then(() => prune(opts))
-  await timers.advance(1000)
+  await timers.advance(60_000)
   let ended = false
   const stopped = hygiene.stop().then(() => (ended = true))
-  await timers.advance(1000)
+  await timers.advance(60_000)
   expect(ended).toBe(false)
   go()
   await stopped

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { ProfileContext } from '../../profiles/context'
 import type { AgentHistory, StoredCall, StoredMessage } from '../port'
 import { HermesFault } from './port'
@@ -22,24 +24,39 @@ const NAMED = /^(?:@file:(?:`\.hermes\/desktop-attachments\/[^`\n]+`|\.hermes\/d
 /** An answer that was never one. */
 const INTERRUPTED = 'Operation interrupted.'
 
-/** Hermes' transcripts over its REST, and new ones by its import (spec/agents.md §7). What it takes back counts as gone; what it compacted is not read any more. */
-export function historyOf(programOf: (profile: ProfileContext) => HermesProgram): AgentHistory {
+/** How many marks are remembered. */
+const MARKS = 256
+
+/**
+ * Hermes' transcripts over its REST, and new ones by its import (spec/agents.md §7). What it takes back counts as gone; what it compacted is not read any more. As long as the files of
+ * the store stand as they stood before a mark was read (`signOf`; null: not known), it is the mark: to ask Hermes took 10 ms of each turn.
+ */
+export function historyOf(programOf: (profile: ProfileContext) => HermesProgram, signOf: (profile: ProfileContext) => Promise<string | null> = filesOf): AgentHistory {
+  const marks = new Map<string, { sign: string; mark: string | null }>()
   const ready = async (profile: ProfileContext): Promise<HermesProgram> => {
     const program = programOf(profile)
     await program.ready()
     return program
   }
-  const mark = async (program: HermesProgram, foreign: string): Promise<string | null> => {
-    const stored = await program.stored(foreign)
-    return stored ? JSON.stringify([stored.messages ?? null, stored.counters.input ?? null, stored.counters.output ?? null]) : null
+  const mark = async (profile: ProfileContext, foreign: string): Promise<string | null> => {
+    const name = JSON.stringify([profile.scope, foreign])
+    const sign = await signOf(profile)
+    const known = marks.get(name)
+    if (known && known.sign === sign) return known.mark
+    const stored = await (await ready(profile)).stored(foreign)
+    const now = stored ? JSON.stringify([stored.messages ?? null, stored.counters.input ?? null, stored.counters.output ?? null]) : null
+    marks.delete(name)
+    if (sign !== null) marks.set(name, { sign, mark: now })
+    if (marks.size > MARKS) marks.delete(marks.keys().next().value!)
+    return now
   }
   return {
     store: (profile) => `hermes ${profile.scope}`,
-    mark: async (profile, foreign) => mark(await ready(profile), foreign),
+    mark,
     async read(profile, foreign) {
       const program = await ready(profile)
       // The mark first: what is written between the two is read now and looked at again.
-      const at = await mark(program, foreign)
+      const at = await mark(profile, foreign)
       const rows = at === null ? null : await program.messages(foreign)
       return rows && { mark: at!, messages: storedMessages(rows) }
     },
@@ -47,6 +64,19 @@ export function historyOf(programOf: (profile: ProfileContext) => HermesProgram)
       const program = await ready(profile)
       return program.importSession({ ...(title ? { title } : {}), cwd, messages: lastOf(messages).map(({ role, text }) => ({ role, content: text })) })
     },
+  }
+}
+
+/** The files of a profile's store as they stand; neither is opened. Whoever writes makes the log grow or changes the store; who reads touches an empty log alone, as Hermes' own REST does at each request. */
+async function filesOf(profile: ProfileContext): Promise<string | null> {
+  const stands = async (name: string): Promise<string> => {
+    const { ino, size, mtimeNs } = await stat(join(profile.home, name), { bigint: true })
+    return size === 0n ? 'empty' : `${ino} ${size} ${mtimeNs}`
+  }
+  try {
+    return `${await stands('state.db')} ${await stands('state.db-wal').catch(() => 'empty')}`
+  } catch {
+    return null
   }
 }
 

@@ -75,6 +75,24 @@ describe('the store', () => {
     expect([await gone.history.mark(profile, 'one'), await gone.history.read(profile, 'one')]).toEqual([null, null])
   })
 
+  test('is asked again only when its files have changed since before the last answer', async () => {
+    const profile = testProfile()
+    let sign: string | null = 'one'
+    let counter = 0
+    const program = { ready: async () => undefined, stored: async () => ({ id: 'one', counters: {}, messages: ++counter }) } as unknown as HermesProgram
+    const history = historyOf(() => program, async () => sign)
+    const first = await history.mark(profile, 'one')
+    expect([await history.mark(profile, 'one'), counter]).toEqual([first, 1])
+    await history.mark(profile, 'another')
+    expect(counter).toBe(2)
+    sign = 'two'
+    expect(await history.mark(profile, 'one')).not.toBe(first)
+    // What is not known is never taken for unchanged.
+    sign = null
+    const [a, b] = [await history.mark(profile, 'one'), await history.mark(profile, 'one')]
+    expect(a).not.toBe(b)
+  })
+
   test('is another one for another profile', () => {
     const { history } = programOf([])
     expect(history.store(testProfile('work'))).not.toBe(history.store(testProfile('home')))

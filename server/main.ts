@@ -25,6 +25,7 @@ import { HELP, parseOptions } from './options'
 import type { Options } from './options'
 import { launchProfile } from './profiles/launch'
 import { makeProfiles } from './profiles/profiles'
+import { makeSettings } from './profiles/settings'
 import { systemProcesses } from './runs/processes'
 import { systemTimers } from './runs/timers'
 import { openStore } from './store/open'
@@ -49,7 +50,8 @@ async function run(options: Options, died: (words: string) => void): Promise<() 
   const programs = makeHermesPrograms({
     timers, facts: systemFacts(), folder: join(folder, 'hermes'), env: process.env, homedir: homedir(), managed: process.env.TALARIA_HERMES_LAYER !== 'off', report,
   })
-  const hermes = makeHermes({ timers, modelOf: defaultModel, report, programs })
+  const readSettings = makeSettings()
+  const hermes = makeHermes({ timers, modelOf: async (profile) => defaultModel(await readSettings(profile)), report, programs })
   const agents: ComposeParts['agents'] = {
     hermes,
     embedded: makeEmbedded({

@@ -1,12 +1,8 @@
-import { join } from 'node:path'
 import type { ModelRef } from '../../contract/session'
-import { parseConfig } from '../../profiles/config-file'
-import type { ProfileContext } from '../../profiles/context'
-import { readProfileFile } from '../../profiles/read-file'
+import type { Settings } from '../../profiles/settings'
 
 /** The model that a profile's `config.yaml` names for every chat; null where it names none, or cannot be read. The file is Hermes' own and is never written here. */
-export async function defaultModel({ home, env }: Pick<ProfileContext, 'home' | 'env'>): Promise<ModelRef | null> {
-  const config = parseConfig(await readProfileFile(join(home, 'config.yaml')).catch(() => null), env)
+export function defaultModel({ config }: Pick<Settings, 'config'>): ModelRef | null {
   if (config.state !== 'read') return null
   const section: unknown = config.value.model
   if (typeof section === 'string') return refOf('auto', section)

@@ -50,6 +50,9 @@ export interface HermesPrograms {
   end(): Promise<void>
 }
 
+/** ms for which a found program is taken without another search: each start of a turn asks, and the search reads every folder of `PATH`. */
+const FOUND_MS = 10_000
+
 export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
   const { timers, facts, folder, env, homedir, report } = parts
   const caller = makeCaller()
@@ -59,7 +62,15 @@ export function makeHermesPrograms(parts: HermesProgramsParts): HermesPrograms {
   /** An administrator's layer, as Hermes would find it. */
   const named = env.HERMES_MANAGED_DIR?.trim() || null
 
+  /** What was found last, and until when the folders are not read again for it; that its file stands as it was is looked at each time. */
+  let last: { found: FoundHermes & { state: 'found' }; until: number } | null = null
   const find = async (): Promise<FoundHermes> => {
+    if (last && timers.monotonic() < last.until && (await versions.of(last.found.path)) === last.found.version) return last.found
+    const found = await search()
+    last = found.state === 'found' ? { found, until: timers.monotonic() + FOUND_MS } : null
+    return found
+  }
+  const search = async (): Promise<FoundHermes> => {
     let old: { path: string; version: string } | null = null
     for (const path of await findPrograms({ env, homedir })) {
       const version = await versions.of(path)

@@ -16,7 +16,26 @@ const CHOICE: fc.Arbitrary<Choice> = fc.record({ what: fc.constantFrom('nothing'
 
 /** Histories as `arbitraryHistory` makes them, with imports of one to four rows and retractions of them between their turns. */
 export function importedHistory(options: Parameters<typeof arbitraryHistory>[0] = {}): fc.Arbitrary<ImportedHistory> {
-  return fc.tuple(arbitraryHistory(options), fc.array(CHOICE, { minLength: 1, maxLength: 8 })).map(([history, choices]) => withImports(history, choices))
+  return fc.tuple(arbitraryHistory(options), fc.array(CHOICE, { minLength: 1, maxLength: 8 })).map(([history, choices]) => withImports(history, choices)).filter(isInOrder)
+}
+
+/**
+ * No row stands behind a later turn than its own: rows are imported right before a turn's question, and only the last turn goes on. A history may take the turn
+ * behind an import back and go on with the one before it, which no server does.
+ */
+function isInOrder({ appends }: ImportedHistory): boolean {
+  const begins = new Map<string, string>()
+  for (const { events, imported } of appends) {
+    for (const turn of imported?.turns ?? []) begins.set(turn.id, turn.pos)
+    for (const event of events) {
+      if (event.type === 'turn.admitted') begins.set(event.turn, event.pos)
+      if (event.type === 'rows.retracted') for (const turn of event.turns) begins.delete(turn)
+      if (event.type !== 'run.started') continue
+      const own = begins.get(event.turn) ?? ''
+      for (const pos of begins.values()) if (pos > own) return false
+    }
+  }
+  return true
 }
 
 interface Standing { row: string; kind: Row['kind']; turn: string }

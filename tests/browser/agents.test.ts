@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { makeChoice, type AgentChoice } from '../../server/agents/choice'
 import { makeScripted } from '../../server/agents/scripted'
 import { systemTimers } from '../../server/runs/timers'
-import { DESKTOP, launch, PHONE, until, watch } from '../support/browser'
+import { DESKTOP, PHONE, launch, stillness, until, watch } from '../support/browser'
 import { box, send, sessionOf, whole } from '../support/chat-page'
 import { startServer, type TestServer } from '../support/server'
 import { DELEGATE, StandIn } from '../support/stand-in'
@@ -54,6 +54,7 @@ function held(): { promise: Promise<void>; go: () => void } {
 const headOf = async (page: Page) => ((await (await fetch(`${server.url}/api/session/changes?session_id=${sessionOf(page)}`)).json()) as { session: { effort?: string; model: { id: string } | null; agent: { kind: string } } }).session
 const header = (page: Page) => page.locator('main header.bar')
 async function expectAccessible(page: Page): Promise<void> {
+  await stillness(page)
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`)).toEqual([])
 }

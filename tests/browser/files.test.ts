@@ -2,7 +2,7 @@ import { deflateSync, crc32 } from 'node:zlib'
 import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DESKTOP, PHONE, launch, until, watch } from '../support/browser'
+import { DESKTOP, PHONE, launch, stillness, until, watch } from '../support/browser'
 import { box, sessionOf, whole } from '../support/chat-page'
 import { removeFolder, startProduct, type Product } from '../support/product'
 
@@ -41,6 +41,7 @@ const chips = (page: Page) => page.getByRole('list', { name: 'Files of this mess
 /** So many chips stand, and nothing is on its way. */
 const uploaded = (page: Page, n: number) => until(async () => (await chips(page).count()) === n && (await page.getByRole('progressbar').count()) === 0, `${n} files are on the server`)
 async function expectAccessible(page: Page): Promise<void> {
+  await stillness(page)
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
 }

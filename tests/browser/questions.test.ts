@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import AxeBuilder from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { DESKTOP, PHONE, launchProfile, profileFolder, until, watch } from '../support/browser'
+import { DESKTOP, PHONE, launchProfile, profileFolder, stillness, until, watch } from '../support/browser'
 import { asked, posted, prose, send, sessionOf, whole } from '../support/chat-page'
 import { useDevices } from '../support/devices'
 import { startProduct } from '../support/product'
@@ -43,6 +43,7 @@ for (const [title, script, answer, after] of [
     await desktop.reload()
     await card(desktop, title).first().waitFor()
     for (const page of [desktop, phone]) {
+      await stillness(page)
       const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']).analyze()
       expect(violations.map((one) => `${one.id} ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}`)).toEqual([])
     }

@@ -73,3 +73,8 @@ export async function until<T>(probe: () => Promise<T | null | undefined | false
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }
+
+/** Resolves when what comes in or goes has come or gone; colours in the middle of that are nobody's. What moves for ever, such as a sign of work, is not waited for. */
+export async function stillness(page: Page): Promise<void> {
+  await page.evaluate("Promise.all(document.getAnimations().filter((each) => Number.isFinite(each.effect?.getComputedTiming().endTime)).map((each) => each.finished.catch(() => undefined))).then(() => undefined)")
+}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** A request that the model server was sent. */
-export interface ModelRequest { url: string; model: string; key: string | null; body: { messages?: { role: string; content: unknown }[] } }
+export interface ModelRequest { url: string; model: string; key: string | null; body: { messages?: { role: string; content: unknown }[]; tools?: unknown[] } }
 
 /** The fake model server as a process of its own: it does what the directives of a message say (`model/fake-model.mjs`, top of the file). */
 export interface ModelServer {

@@ -55,8 +55,11 @@ export interface AgentHistory {
   store(profile: ProfileContext): string
   /** Where a stored session stands, opaque and cheap: with another mark than before, somebody wrote there. Null: there is none of that id. */
   mark(profile: ProfileContext, foreign: string): Promise<string | null>
-  /** All that its model would see of it, oldest first, and the mark that goes with that. Null: there is none. */
-  read(profile: ProfileContext, foreign: string): Promise<{ mark: string; messages: StoredMessage[] } | null>
+  /**
+   * All that its model would see of it, oldest first, and the mark that goes with that. Null: there is none. `from`: what stands before so many rows is not wanted; an agent that cannot
+   * leave it out gives all.
+   */
+  read(profile: ProfileContext, foreign: string, from?: number): Promise<{ mark: string; messages: StoredMessage[] } | null>
   /** Writes a new stored session of these messages, so that the agent remembers them; answers its id. */
   seed(profile: ProfileContext, session: { title: string; cwd: string; messages: { role: 'user' | 'assistant'; text: string }[] }): Promise<string>
 }

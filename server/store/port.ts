@@ -31,8 +31,8 @@ export interface Store {
   events(session: string, opts: { afterSeq: number; limit: number }): Promise<Event[]>
   /** What a `rows.imported` brought, as far as it was not retracted since: the fold's second input. Empty for any other event. */
   imported(session: string, seq: number): Promise<ImportBatch>
-  /** Which rows of agents' own stores are known to a chat, in no order. */
-  foreign(session: string): Promise<ForeignRow[]>
+  /** Which rows of agents' own stores are known to a chat, in no order. `among`: of these rows of one stored session only, at the cost of their number. */
+  foreign(session: string, among?: ForeignAmong): Promise<ForeignRow[]>
   /** Committed entries with a revision in (after, upTo], for replay to a reader. Null when part of it is not to be had (then the reader resets). */
   since(opts: { after: number; upTo: number; session?: string; profile: string; limit: number }): Promise<Committed[] | null>
   /** The highest committed revision. */
@@ -96,6 +96,7 @@ export interface Append {
  * has been retracted.
  */
 export interface ForeignRow { store: string; session: string; row: string; ours: string | null }
+export interface ForeignAmong { store: string; session: string; rows: readonly string[] }
 
 export interface ReceiptScope { profile: string; route: string; key: string }
 /** What an accepted request was answered, kept 30 days. */

@@ -1,5 +1,5 @@
 import type { Cursor } from '../contract/wire'
-import type { Append, ReceiptScope, StoreFault, StoreUnopened, ToolProcess } from './port'
+import type { Append, ForeignAmong, ReceiptScope, StoreFault, StoreUnopened, ToolProcess } from './port'
 import type { Connection } from './driver'
 import { list } from './read/list'
 import { events, foreign, imported, queued, run, since, unsettled } from './read/log'
@@ -20,7 +20,7 @@ export const READS = {
   list: ({ db, store }: Reading, opts: { profile: string; limit: number; after?: Cursor; before?: string }) => list(db, store, opts),
   events: ({ db }: Reading, session: string, opts: { afterSeq: number; limit: number }) => events(db, session, opts),
   imported: ({ db }: Reading, session: string, seq: number) => imported(db, session, seq),
-  foreign: ({ db }: Reading, session: string) => foreign(db, session),
+  foreign: ({ db }: Reading, session: string, among?: ForeignAmong) => foreign(db, session, among),
   since: ({ db }: Reading, opts: { after: number; upTo: number; session?: string; profile: string; limit: number }) => since(db, opts),
   run: ({ db }: Reading, id: string) => run(db, id),
   unsettled: ({ db }: Reading) => unsettled(db),

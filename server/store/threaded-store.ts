@@ -50,7 +50,7 @@ export class ThreadedStore implements Store {
   list: Store['list'] = (opts) => this.#told(this.#reader.call('list', opts))
   events: Store['events'] = (session, opts) => this.#reader.call('events', session, opts)
   imported: Store['imported'] = (session, seq) => this.#reader.call('imported', session, seq)
-  foreign: Store['foreign'] = (session) => this.#reader.call('foreign', session)
+  foreign: Store['foreign'] = (session, among) => this.#reader.call('foreign', session, among)
   since: Store['since'] = (opts) => this.#reader.call('since', opts)
   head: Store['head'] = () => Promise.resolve(this.#head)
   run: Store['run'] = (id) => this.#reader.call('run', id)

@@ -4,7 +4,7 @@ import type { Row } from '../../server/contract/rows'
 import type { Transcript } from '../../server/contract/session'
 import type { Changes, ListChanges } from '../../server/contract/wire'
 import { StoreFault } from '../../server/store/port'
-import type { Append, Committed, ContextItem, ForeignRow, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
+import type { Append, Committed, ContextItem, ForeignAmong, ForeignRow, Receipt, ReceiptScope, SessionState, Store, StoreStats, ToolProcess } from '../../server/store/port'
 import { checkInvariants } from './invariants'
 import { commitEntry, commitMark, emptyDisk, pruneDisk, receiptOf, type KeptSession, type ModelDisk } from './model-disk'
 
@@ -254,8 +254,9 @@ export class ModelStore implements Store {
     return { turns: turns.filter((turn) => turn.seq === seq), rows }
   }
 
-  async foreign(session: string): Promise<ForeignRow[]> {
-    return [...this.#open().foreign.values()].flatMap(({ chat, ...row }) => (chat === session ? [row] : []))
+  async foreign(session: string, among?: ForeignAmong): Promise<ForeignRow[]> {
+    const wanted = (row: ForeignRow): boolean => !among || (row.store === among.store && row.session === among.session && among.rows.includes(row.row))
+    return [...this.#open().foreign.values()].flatMap(({ chat, ...row }) => (chat === session && wanted(row) ? [row] : []))
   }
 
   onCommit(listener: (batch: Committed[]) => void): void {

@@ -14,8 +14,8 @@ export class Remembering extends Puppet {
   readonly store = new Map<string, KeptSession>()
   /** What the model saw at the beginning of each turn, with its question: the words, oldest first. */
   readonly seen: string[][] = []
-  /** How often each thing was asked of the store. */
-  readonly asked = { mark: 0, read: 0, seed: 0, rewind: 0 }
+  /** How often each thing was asked of the store, and how many rows it gave. */
+  readonly asked = { mark: 0, read: 0, rows: 0, seed: 0, rewind: 0 }
   /** The store as it is to be read; throws where it cannot be. */
   onRead: () => void = () => undefined
   /** What a rewind does instead of what it is asked. */
@@ -33,11 +33,13 @@ export class Remembering extends Puppet {
       const kept = this.store.get(foreign)
       return kept ? this.#markOf(kept) : null
     },
-    read: async (_profile, foreign) => {
+    read: async (_profile, foreign, from = 0) => {
       this.asked.read++
       this.onRead()
       const kept = this.store.get(foreign)
-      return kept ? { mark: this.#markOf(kept), messages: standing(kept) } : null
+      const messages = kept ? standing(kept).slice(from) : []
+      this.asked.rows += messages.length
+      return kept ? { mark: this.#markOf(kept), messages } : null
     },
     seed: async (_profile, { title, messages }) => {
       this.asked.seed++
@@ -96,8 +98,9 @@ export class Remembering extends Puppet {
         this.#last = foreign
         const known = new Set(memory)
         this.seen.push([...kept.messages.filter(({ id }) => known.has(id)).flatMap((message) => ('text' in message ? [message.text] : [])), input.text])
+        const rows = standing(kept).length
         this.write(foreign, { role: 'user', text: input.text })
-        void sink({ type: 'turn.bound', foreign })
+        void sink({ type: 'turn.bound', foreign, counters: { rows } })
         return session.turn(input).finally(() => (memory = standing(kept).map(({ id }) => id)))
       },
       rewind: async (row) => {

@@ -53,11 +53,11 @@ export function historyOf(programOf: (profile: ProfileContext) => HermesProgram,
   return {
     store: (profile) => `hermes ${profile.scope}`,
     mark,
-    async read(profile, foreign) {
+    async read(profile, foreign, from) {
       const program = await ready(profile)
       // The mark first: what is written between the two is read now and looked at again.
       const at = await mark(profile, foreign)
-      const rows = at === null ? null : await program.messages(foreign)
+      const rows = at === null ? null : await program.messages(foreign, from)
       return rows && { mark: at!, messages: storedMessages(rows) }
     },
     async seed(profile, { title, cwd, messages }) {

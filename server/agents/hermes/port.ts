@@ -24,7 +24,7 @@ export interface HermesProgram {
   /** The owner socket was lost (`socket`: the program may still run, live sessions are taken up again by `session.resume`) or the program ended (`program`). Returns the way to end it. */
   onLoss(listener: (loss: 'socket' | 'program') => void): () => void
   /** The stored transcript of a stored session, all rows; null when there is none. */
-  messages(stored: string): Promise<HermesMessage[] | null>
+  messages(stored: string, from?: number): Promise<HermesMessage[] | null>
   /** Counters and title of a stored session; null when there is none. */
   stored(stored: string): Promise<StoredSession | null>
   /** Writes a session with these messages under a new id and answers it. */

@@ -140,8 +140,8 @@ export class Program implements HermesProgram {
     return () => this.#losses.delete(listener)
   }
 
-  async messages(stored: string): Promise<HermesMessage[] | null> {
-    return (await this.#rest((where) => this.parts.rest.messages(where, stored)))?.messages ?? null
+  async messages(stored: string, from?: number): Promise<HermesMessage[] | null> {
+    return (await this.#rest((where) => this.parts.rest.messages(where, stored, from)))?.messages ?? null
   }
 
   stored(stored: string): Promise<StoredSession | null> {

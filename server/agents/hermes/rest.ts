@@ -39,9 +39,9 @@ export class HermesRest {
     return { version: value.version, ...(typeof value.hermes_home === 'string' ? { home: value.hermes_home } : {}) }
   }
 
-  /** All rows that can be read, and the session that they are of: a compacted one goes on under another id. Null when there is none. */
-  async messages(where: Where, id: string): Promise<{ session: string; messages: HermesMessage[] } | null> {
-    const { status, value } = await this.#ask(where, 'GET', `/api/sessions/${encodeURIComponent(id)}/messages`, LIMITS.messages)
+  /** All rows that can be read, but the first `from` of them, which are not sent where Hermes knows how (0.19), and the session that they are of: a compacted one goes on under another id. Null when there is none. */
+  async messages(where: Where, id: string, from = 0): Promise<{ session: string; messages: HermesMessage[] } | null> {
+    const { status, value } = await this.#ask(where, 'GET', `/api/sessions/${encodeURIComponent(id)}/messages${from > 0 ? `?offset=${from}` : ''}`, LIMITS.messages)
     if (status === 404) return null
     if (!isObject(value) || !Array.isArray(value.messages) || typeof value.session_id !== 'string') throw garbled('the messages of a session')
     if (isBeginning(id, value.session_id)) return null

@@ -238,12 +238,14 @@ export class HermesSession implements AgentSession {
   }
 
   async #submit(mine: Current, input: TurnInput, again = false): Promise<void> {
+    let unsent = async (): Promise<void> => undefined
     try {
       if (this.#live === null || !this.#stands(mine)) return
       if (this.#stopped) return this.#over(mine, { outcome: 'cancelled' })
       const given = await attach(this.p.program, this.#live, wellFormedWords(input.text), input.attachments ?? [])
+      unsent = given.detach
       if (this.#live === null || !this.#stands(mine) || this.#stopped) {
-        await given.detach()
+        await unsent()
         return this.#stands(mine) ? this.#over(mine, { outcome: 'cancelled' }) : undefined
       }
       if (!again) void this.#tell(given.notices)
@@ -251,6 +253,8 @@ export class HermesSession implements AgentSession {
     } catch (error) {
       // What answers late or not at all may have begun: then its own end counts.
       if (mine.begun || !this.#stands(mine)) return
+      // Hermes has refused the message, and would give its pictures to the next one.
+      if (error instanceof HermesFault && error.code === 'rpc') await unsent()
       if (again || !isLost(error) || !(await this.#submitAgain(mine, input))) this.#over(mine, this.#failed(error))
     }
   }

@@ -29,6 +29,11 @@ export interface ForeignParts {
   renew(): Promise<void>
 }
 
+/** The same of these rows of one stored session, at the cost of their number. */
+export async function knownAmong({ store, session, history, profile }: Pick<ForeignParts, 'store' | 'session' | 'history' | 'profile'>, foreign: string, rows: readonly string[]): Promise<Map<string, string | null>> {
+  return new Map((await store.foreign(session, { store: history.store(profile), session: foreign, rows })).map(({ row, ours }) => [row, ours]))
+}
+
 /** What is known of the agent's store, by the ids of its rows; those of a session that the agent has moved to another one are among them. */
 export async function knownOf({ store, session, history, profile }: Pick<ForeignParts, 'store' | 'session' | 'history' | 'profile'>): Promise<Map<string, string | null>> {
   const name = history.store(profile)

@@ -1,7 +1,7 @@
 import type { Event } from '../../contract/events'
 import type { ImportBatch } from '../../contract/fold'
 import type { Connection } from '../driver'
-import type { Committed, ForeignRow, FoundRun } from '../port'
+import type { Committed, ForeignAmong, ForeignRow, FoundRun } from '../port'
 import { entryAt } from './list'
 import { inSnapshot, readRev, readRows, readSession, readTurn, type SessionRecord } from './records'
 
@@ -93,8 +93,12 @@ export function imported(db: Connection, id: string, seq: number): ImportBatch {
 }
 
 /** `Store.foreign`. */
-export function foreign(db: Connection, id: string): ForeignRow[] {
-  return db.all<ForeignRow>('SELECT store, session, id AS row, row AS ours FROM foreign_rows WHERE sid = (SELECT sid FROM sessions WHERE id = ?)', id).map((found) => ({ ...found }))
+export function foreign(db: Connection, id: string, among?: ForeignAmong): ForeignRow[] {
+  const all = 'SELECT store, session, id AS row, row AS ours FROM foreign_rows WHERE sid = (SELECT sid FROM sessions WHERE id = ?)'
+  const found = among
+    ? db.all<ForeignRow>(`${all} AND store = ? AND session = ? AND id IN (SELECT value FROM json_each(?))`, id, among.store, among.session, JSON.stringify(among.rows))
+    : db.all<ForeignRow>(all, id)
+  return found.map((row) => ({ ...row }))
 }
 
 /** `Store.unsettled`: by a partial index over live sessions alone. */

@@ -64,6 +64,32 @@ describe('after each turn', () => {
     expect((await whole(session)).session!.foreignMark).toBe(await agent.history.mark(null!, agent.foreign))
   })
 
+  test('only what the turn wrote is read, however long the chat is', async () => {
+    const { chat, agent, exchange, store, whole } = rigged()
+    const session = await chat()
+    for (let i = 0; i < 12; i++) await exchange(session, `question ${i}`, `answer ${i}`)
+    const before = { ...agent.asked }
+    await exchange(session, 'the last question', 'the last answer')
+    // The last row that it had, which is known, the question and the answer.
+    expect([agent.asked.read - before.read, agent.asked.rows - before.rows]).toEqual([1, 3])
+    expect(await store.foreign(session)).toHaveLength(26)
+    expect((await whole(session)).session!.foreignMark).toBe(await agent.history.mark(null!, agent.foreign))
+  })
+
+  test('a store that was written anew in the middle of a turn is read whole', async () => {
+    const { chat, agent, ask, settled, exchange, shown } = rigged()
+    const session = await chat()
+    await exchange(session, 'one', 'first')
+    const started = await ask(session, 'two')
+    const kept = agent.store.get(agent.foreign)!
+    kept.messages = kept.messages.map((message) => ({ ...message, id: `new ${message.id}` }))
+    agent.say('second')
+    await settled(started)
+    await exchange(session, 'three', 'third')
+    expect(await shown(session, 'user')).toEqual(['one', 'two', 'three'])
+    expect(await shown(session, 'answer')).toEqual(['first', 'second', 'third'])
+  })
+
   test('a stored answer that is not what was shown wins', async () => {
     const { chat, exchange, shown } = rigged()
     const session = await chat()

@@ -95,6 +95,10 @@ export function importContract(name: string, make: () => Promise<Harness>): void
       await store.append({ ...imported(chat, places.slice(0, 2)), foreign: [foreignRow('1', 'theirs_0'), foreignRow('2', 'theirs_1'), foreignRow('3', null)] })
       const sorted = async (of: Store) => (await of.foreign('ses_a')).map(({ row, ours }) => [row, ours]).sort()
       expect(await sorted(store)).toEqual([['1', 'theirs_0'], ['2', 'theirs_1'], ['3', null]])
+      const { store: theirs, session } = foreignRow('1', null)
+      expect((await store.foreign('ses_a', { store: theirs, session, rows: ['3', '1', 'none'] })).map(({ row }) => row).sort()).toEqual(['1', '3'])
+      for (const among of [{ store: 'other', session, rows: ['1'] }, { store: theirs, session: 'other', rows: ['1'] }, { store: theirs, session, rows: [] }]) expect(await store.foreign('ses_a', among)).toEqual([])
+      expect(await store.foreign('ses_none', { store: theirs, session, rows: ['1'] })).toEqual([])
       // To say the same again is no import.
       await store.append({ ...chat.append([{ type: 'session.changed', title: 'Same' }]), foreign: [foreignRow('1', 'theirs_0'), foreignRow('3', null)] })
       await refused(store, chat, { ...imported(chat, places.slice(2, 4), { ids: 2 }), foreign: [foreignRow('2', 'theirs_3')] }, 'mapped')

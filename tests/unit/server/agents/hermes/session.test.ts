@@ -53,6 +53,41 @@ describe('a chat with Hermes', () => {
     expect(events).toEqual([{ type: 'session.bound', foreign: 'stored1', why: 'first' }])
   })
 
+  describe('files of a message', () => {
+    const file = (name: string, mime: string) => ({ id: name, name, mime, size: 1, path: `/files/${name}` })
+    const given = (...attachments: ReturnType<typeof file>[]) => session.turn({ ...input('look'), attachments })
+    beforeEach(async () => {
+      program.answers['image.attach'] = ({ path }) => ({ attached: true, path: `/hermes${(path as string)}` })
+      program.answers['file.attach'] = ({ name }) => ({ attached: true, ref_text: `@file:${name as string}` })
+      await opened()
+    })
+
+    it('pictures go along by themselves, other files are named before the words', async () => {
+      void given(file('a.png', 'image/png'), file('b.txt', 'text/plain'), file('c.pdf', 'application/pdf'))
+      await clock.advance(0)
+      expect(program.called('image.attach')).toEqual([{ session_id: 'live1', path: '/files/a.png' }])
+      expect(program.called('prompt.submit')).toEqual([{ session_id: 'live1', text: '@file:b.txt @file:c.pdf\n\nlook' }])
+    })
+
+    it('one that Hermes does not take is told, and the message goes without it', async () => {
+      program.answers['file.attach'] = () => {
+        throw new HermesFault('rpc', 'no such file', 4016)
+      }
+      void given(file('b.txt', 'text/plain'))
+      await clock.advance(0)
+      expect(events.at(-1)).toEqual({ type: 'notice', code: 'file_not_read', params: { name: 'b.txt' }, words: 'no such file' })
+      expect(program.called('prompt.submit')).toEqual([{ session_id: 'live1', text: 'look' }])
+    })
+
+    it('a message that Hermes refuses leaves no picture to the next one', async () => {
+      program.answers['prompt.submit'] = () => {
+        throw new HermesFault('rpc', 'session busy', 4009)
+      }
+      expect(await given(file('a.png', 'image/png'))).toMatchObject({ outcome: 'failed' })
+      expect(program.called('image.detach')).toEqual([{ session_id: 'live1', path: '/hermes/files/a.png' }])
+    })
+  })
+
   it('goes on in its stored session, and says nothing of it', async () => {
     await opened({ foreign: 'old' })
     expect(program.called('session.resume')).toEqual([{ session_id: 'old' }])

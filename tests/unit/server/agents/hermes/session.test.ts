@@ -79,6 +79,25 @@ describe('a chat with Hermes', () => {
       expect(program.called('prompt.submit')).toEqual([{ session_id: 'live1', text: 'look' }])
     })
 
+    it('a message whose session was lost while its files were given goes to the new one, files and all', async () => {
+      let first = true
+      program.answers['image.attach'] = () => {
+        if (first) program.lose('program')
+        first = false
+        return { attached: true, path: '/hermes/a.png' }
+      }
+      const end = given(file('a.png', 'image/png'))
+      await clock.advance(10)
+      const { session_id: live } = program.called('prompt.submit')[0] as { session_id: string }
+      expect(program.called('prompt.submit')).toHaveLength(1)
+      expect(program.called('image.attach').at(-1)).toEqual({ session_id: live, path: '/files/a.png' })
+      expect(program.called('image.attach')).toHaveLength(2)
+      await program.say('message.start')
+      await program.say('message.complete', complete('seen'))
+      await free()
+      expect(await end).toMatchObject({ outcome: 'completed' })
+    })
+
     it('a message that Hermes refuses leaves no picture to the next one', async () => {
       program.answers['prompt.submit'] = () => {
         throw new HermesFault('rpc', 'session busy', 4009)

@@ -7,7 +7,7 @@ import type { ChatSave } from '../cache/port'
 import { lastOf } from './page-record'
 import type { Shared } from './shared'
 
-/** Growth is written together this long after the first change, ms. */
+/** Growth is written together this long after the first change, ms. What has no copy yet gets one at once: a page that is left in that second would leave nothing. */
 const WRITE_MS = 1000
 
 /**
@@ -26,6 +26,8 @@ export class ChatKeeper {
   private readonly gone = new Set<string>()
   private replaces: ChatSave['replace']
   private dirty = false
+  /** Nothing was written yet, and none was there. */
+  private first = true
   private cancelWrite: (() => void) | null = null
   private writing: Promise<void> = Promise.resolve()
 
@@ -47,6 +49,7 @@ export class ChatKeeper {
   loaded(record: PageRecord): void {
     this.from = record.from
     this.behind = record.behind ? record.cursor : null
+    this.first = false
   }
 
   note(touched: Touched): void {
@@ -98,7 +101,7 @@ export class ChatKeeper {
 
   private soon(): void {
     this.dirty = true
-    this.cancelWrite ??= this.shared.clock.after(WRITE_MS, () => void this.flush())
+    this.cancelWrite ??= this.shared.clock.after(this.first ? 0 : WRITE_MS, () => void this.flush())
   }
 
   /** Writes what is not written; resolves when all is. */
@@ -113,6 +116,7 @@ export class ChatKeeper {
     const copies = this.shared.copies()
     const save = this.dirty ? this.save() : null
     if (!copies || !save) return
+    this.first = false
     this.dirty = false
     this.replaces = undefined
     this.touched = untouched()

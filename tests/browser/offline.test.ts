@@ -82,10 +82,13 @@ test('on a day without server and network the list and the opened chats are read
   const garden = await ask(page, '[[title:The garden]][[say:Water it in the morning.]]', 'Water it')
   const orchard = await ask(page, '[[title:The orchard]][[say:Prune it in winter.]]', 'Prune it')
   await installed(page)
+  let held = await copies(page)
   await until(async () => {
-    const { entries, ended } = await copies(page)
-    return entries.length === 2 && ended.length === 2
-  }, 'both chats are kept, also the one that was left as soon as it had answered')
+    held = await copies(page)
+    return held.entries.length === 2 && held.ended.length === 2
+  }, 'both chats are kept, also the one that was left as soon as it had answered').catch((error: unknown) => {
+    throw new Error(`${String(error)}; of ${garden} and ${orchard} there are ${JSON.stringify(held)}`)
+  })
   await context.close()
   await product.kill()
 

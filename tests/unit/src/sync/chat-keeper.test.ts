@@ -1,7 +1,7 @@
 // @vitest-environment node
 import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { emptyTranscript, untouched } from '../../../../server/contract/fold'
 import type { SessionHead, Transcript } from '../../../../server/contract/session'
 import type { Changes } from '../../../../server/contract/wire'
@@ -14,18 +14,32 @@ const head = { id: 'ses_a', title: 'A' } as SessionHead
 const answer = (from: string, seq: number): Changes => ({ store: 'one', session: head, rows: [], turns: [], retracted: [], from, seq, cursor: `c${seq}` })
 
 /** A keeper of a chat that is in memory, and in the copy, from '15' on. `asked`: how often a catch-up was wished. */
-async function keeping() {
+async function keeping(flushed = true) {
   globalThis.indexedDB = new IDBFactory()
   const timers = new FakeTimers()
   const copies = await openShelf({ user: 'local', profile: 'default' }, timers.after).open('one')
   const value: Transcript = { ...emptyTranscript(), session: head, from: '15', seq: 5 }
-  const seen = { asked: 0 }
+  const seen = { asked: 0, saved: 0 }
   const shared = { clock: { now: timers.now, after: timers.after, idle: () => () => undefined }, copies: () => copies, wrote: () => undefined, lastGood: () => 0 }
-  const keeper = new ChatKeeper(shared as unknown as Shared, 'ses_a', () => value, () => 'c5', { saved: () => undefined, removed: () => undefined, behind: () => void seen.asked++ })
+  const keeper = new ChatKeeper(shared as unknown as Shared, 'ses_a', () => value, () => `c${value.seq}`, { saved: () => void seen.saved++, removed: () => undefined, behind: () => void seen.asked++ })
   keeper.window(untouched(), '15', 'window')
-  await keeper.flush()
-  return { keeper, value, copies, seen }
+  if (flushed) await keeper.flush()
+  return { keeper, value, copies, seen, timers }
 }
+
+test('a chat without a copy gets one at once; what comes later is written together', async () => {
+  const { keeper, value, copies, seen, timers } = await keeping(false)
+  await timers.advance(0)
+  await vi.waitFor(() => expect(seen.saved).toBe(1))
+  value.seq = 6
+  keeper.note(untouched())
+  await timers.advance(999)
+  expect(await copies.page('ses_a')).toMatchObject({ value: { cursor: 'c5' } })
+  await timers.advance(1)
+  await vi.waitFor(() => expect(seen.saved).toBe(2))
+  expect(await copies.page('ses_a')).toMatchObject({ value: { cursor: 'c6' } })
+  copies.close()
+})
 
 test('an answer does not bring up to date what the copy has grown by while it was under way', async () => {
   const { keeper, copies, seen } = await keeping()
